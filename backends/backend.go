@@ -1,0 +1,163 @@
+// Package backends is the seam between a run and a container engine: the Backend interface, the
+// values that cross it, and the errors it may return. It knows nothing of evals; an implementation
+// knows nothing of desktops.
+//
+// # A shard's life
+//
+// A shard is one disposable container. Create makes it from an image that the engine already has
+// and an OCI runtime spec (package oci decides what is in it; a backend only carries it, translating
+// where the engine has a format of its own, and never adds a right or drops a protection). Create
+// starts nothing; a failed Create leaves nothing behind. The labels given to Create are on the
+// container before it can run, so that a sweep finds it whatever happens to its maker.
+//
+// Start runs the spec's process as PID 1. A second Start is ErrState. A start that failed leaves a
+// created shard that Remove takes away; it never reads as exit status 0.
+//
+// Exec runs one more process in a started shard and returns when that process has ended and its
+// output has been delivered: an Exec that returned has no writes in flight. Stdin is delivered to
+// its last byte and then closed in the shard, 0 bytes included; an Exec doesn't wait for a Stdin
+// reader that outlives its process. Stdout and stderr stay apart. The exit status is the process's
+// own (128+n for a signal; 126 not executable, 127 not found). When ctx is cancelled the process
+// and its descendants are killed in the shard, and Exec returns ctx's cause. Execs of one shard run
+// side by side, and say nothing about the state of PID 1. Exec before Start, or after PID 1 ended,
+// is ErrState.
+//
+// Wait returns PID 1's exit status, once it has ended, as often as it is called; a shard that was
+// removed meanwhile is ErrNotFound. OOMKilled comes from the engine's reading of the cgroup, not
+// from a status of 137.
+//
+// Remove ends whatever runs, by force, and takes away the container with everything the backend
+// made for it. It may come in any state and more than once: removing what is gone is no error. When
+// it returns nil nothing is left on the engine. It honours ctx, so a caller that cleans up after a
+// cancelled run gives it a fresh one.
+//
+// List tells what carries a set of labels, whoever made it, in any state; Open gets the Shard of one
+// of them. Methods are safe for concurrent use. A backend bounds how many shards it creates, starts
+// and removes at once by itself (engines get slower beyond a few); a caller need not.
+//
+// Errors are the closed set of errors.go, wrapped with what the engine said; match with errors.Is.
+package backends
+
+import (
+	"context"
+	"io"
+	"time"
+
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+)
+
+// Backend is one container engine.
+type Backend interface {
+	// Info asks the engine about itself. ErrUnavailable and ErrUnsupported name the cause and the way on.
+	Info(ctx context.Context) (Info, error)
+
+	// Image tells about an image the engine has; ErrNotFound otherwise. Nothing is ever pulled.
+	Image(ctx context.Context, ref string) (Image, error)
+	// ImportImage reads an OCI image layout as a tar stream, with one image in its index, and names
+	// it ref. All or nothing.
+	ImportImage(ctx context.Context, ref string, layout io.Reader) (Image, error)
+	// RemoveImage takes a name away, and the image with its last name; ErrNotFound when it isn't there.
+	RemoveImage(ctx context.Context, ref string) error
+
+	// Create makes a shard; see above.
+	Create(ctx context.Context, c Config) (Shard, error)
+	// Open gets a shard by id; ErrNotFound.
+	Open(ctx context.Context, id string) (Shard, error)
+	// List tells the shards that carry all of labels; a value of "" matches any.
+	List(ctx context.Context, labels map[string]string) ([]Listed, error)
+
+	// Close ends what the backend started for itself (an API service, connections). Shards live on.
+	Close() error
+}
+
+// Shard is one container, in any state.
+type Shard interface {
+	ID() string
+	Start(ctx context.Context) error
+	Exec(ctx context.Context, p Process) (ExitStatus, error)
+	Wait(ctx context.Context) (ExitStatus, error)
+	Remove(ctx context.Context) error
+}
+
+// Config is what Create needs.
+type Config struct {
+	// Name is unique on the engine; [a-zA-Z0-9][a-zA-Z0-9_.-]*.
+	Name string
+	// Image is a reference the engine has.
+	Image string
+	// Spec is complete but for the root file system, which comes from Image.
+	Spec *specs.Spec
+	// Network: "none" (only a loopback) or "engine" (the engine's own default network).
+	Network string
+	Labels  map[string]string
+}
+
+// Networks of a Config.
+const (
+	NetworkNone   = "none"
+	NetworkEngine = "engine"
+)
+
+// Process is one exec. Nil streams are empty or discarded.
+type Process struct {
+	Args []string
+	// Env is added to the container's, as NAME=value.
+	Env    []string
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+}
+
+// ExitStatus is how a process ended.
+type ExitStatus struct {
+	Code      int
+	OOMKilled bool
+}
+
+// Info is what an engine says of itself.
+type Info struct {
+	// Name is the backend's ("podman", "containerd", "fake"), Version the engine's.
+	Name    string
+	Version string
+	// Runtime is the OCI runtime, for the record ("crun 1.8.1").
+	Runtime  string
+	Rootless bool
+	// Remote: the engine is on another machine (ssh, a Podman machine).
+	Remote bool
+	// OS and Arch of the machine that shards run on, as in GOOS and GOARCH.
+	OS   string
+	Arch string
+	// Controllers are the cgroup controllers the engine can use for a shard; limits that need others
+	// won't be in force.
+	Controllers  []string
+	Capabilities Capabilities
+}
+
+// Capabilities is what differs between engines, as data; tests skip a case by the field's name.
+type Capabilities struct {
+	// MemoryLimit, PidsLimit, CPUWeight: a shard's limits are really applied.
+	MemoryLimit bool
+	PidsLimit   bool
+	CPUWeight   bool
+	// Isolation: processes run in namespaces of their own (not in the fake).
+	Isolation bool
+	// NetworkEngine: Config.Network "engine" can be had.
+	NetworkEngine bool
+}
+
+// Image is an image the engine has.
+type Image struct {
+	Ref string
+	// Digest is the image config's digest, "sha256:…": the same for the same content on every engine.
+	Digest string
+	Labels map[string]string
+}
+
+// Listed is one shard as List sees it.
+type Listed struct {
+	ID      string
+	Name    string
+	State   string // created, running, exited
+	Created time.Time
+	Labels  map[string]string
+}

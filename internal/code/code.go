@@ -1,0 +1,109 @@
+// Package code is the closed set of failure codes that a trial, a shard or a run can end with. The
+// codes of the eval contract are kept to the letter, since users' scripts match on them; the few
+// that are berth's own are at the end.
+package code
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code names one cause of failure, in snake_case, stable across releases.
+type Code string
+
+// Set-up of a client: nothing has been sent yet.
+const (
+	LinuxRequired        Code = "linux_required"
+	EnvironmentInvalid   Code = "environment_invalid"
+	HomeNotFresh         Code = "home_not_fresh"
+	HomeUnsafe           Code = "home_unsafe"
+	WorkspaceUnsafe      Code = "workspace_unsafe"
+	EvidenceDirUnsafe    Code = "evidence_dir_unsafe"
+	AppPathInvalid       Code = "app_path_invalid"
+	CodexPathInvalid     Code = "codex_path_invalid"
+	APIKeyFileUnsafe     Code = "api_key_file_unsafe"
+	APIKeyInvalid        Code = "api_key_invalid"
+	LoginFailed          Code = "login_failed"
+	LoginTimeout         Code = "login_timeout"
+	LoginUnverified      Code = "login_unverified"
+	MCPPreflightFailed   Code = "mcp_preflight_failed"
+	MCPStatusUnavailable Code = "mcp_status_unavailable"
+	MCPServerNotReady    Code = "mcp_server_not_ready"
+	AppStartFailed       Code = "app_start_failed"
+	AppExited            Code = "app_exited"
+	AppStopFailed        Code = "app_stop_failed"
+	AppNotRunning        Code = "app_not_running"
+	PromptInvalid        Code = "prompt_invalid"
+	PromptTooLarge       Code = "prompt_too_large"
+	PluginSetupFailed    Code = "plugin_setup_failed"
+	InferenceUnavailable Code = "inference_unavailable"
+)
+
+// Outcome of a trial whose prompt was handed over, the contract's failureKind.
+const (
+	SubmissionFailed         Code = "submission_failed"
+	AppUnavailable           Code = "app_unavailable"
+	Timeout                  Code = "timeout"
+	NoMatchingSession        Code = "no_matching_session"
+	AmbiguousMatchingSession Code = "ambiguous_matching_sessions"
+	ClientRunFailed          Code = "client_run_failed"
+	ParseFailure             Code = "parse_failure"
+	Missing                  Code = "missing"
+)
+
+// berth's own: what the contract has no code for.
+const (
+	// ProtectionMissing: a protection of package oci isn't in force in the shard.
+	ProtectionMissing Code = "protection_missing"
+	// LimitsNotEnforced: the engine took a limit and didn't apply it.
+	LimitsNotEnforced Code = "limits_not_enforced"
+	// OOMKilled: the shard's memory limit was hit, by the cgroup's own event count.
+	OOMKilled Code = "oom_killed"
+	// ShardLost: the shard ended, or its link couldn't be opened again.
+	ShardLost Code = "shard_lost"
+	// ShardSilent: nothing was heard from the worker for the silence limit.
+	ShardSilent Code = "shard_silent"
+	// ShardNotCreated: the engine couldn't create or start the shard.
+	ShardNotCreated Code = "shard_not_created"
+	// Cancelled: the user ended the run before the trial did.
+	Cancelled Code = "cancelled"
+	// WorkerMismatch: the image's worker isn't the coordinator's.
+	WorkerMismatch Code = "worker_mismatch"
+)
+
+// Error is a failure with its code. Detail is one line for a person, already redacted.
+type Error struct {
+	Code   Code
+	Detail string
+	Err    error
+}
+
+// Errorf makes an Error; an error among args that %w names is wrapped.
+func Errorf(c Code, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Code: c, Detail: err.Error(), Err: errors.Unwrap(err)}
+}
+
+func (e *Error) Error() string {
+	if e.Detail == "" {
+		return string(e.Code)
+	}
+	return string(e.Code) + ": " + e.Detail
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is matches another *Error of the same code, so errors.Is(err, &code.Error{Code: code.Timeout}) works.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t.Code == e.Code && t.Detail == "" && t.Err == nil
+}
+
+// Of returns the code in err's chain, or "" when there is none.
+func Of(err error) Code {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}

@@ -1,0 +1,131 @@
+// Package client is what the worker needs of an app under test: open a batch (one variant: config,
+// credentials, readiness), run its cases one after another, close it. How an app is driven is its
+// own package's business; this one knows no app and no container engine.
+package client
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/trace"
+)
+
+// Client drives one kind of app. It's safe for one batch at a time.
+type Client interface {
+	// Info tells the app's name and version, asked of the app itself.
+	Info(ctx context.Context) (Info, error)
+	// Open readies a batch. An error carries a code of package code, and means that nothing was sent
+	// and that every trial of the batch is an infrastructure failure.
+	Open(ctx context.Context, b Batch) (Session, error)
+}
+
+// Info identifies the app under test.
+type Info struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+}
+
+// Session is an opened batch.
+type Session interface {
+	// Readiness is recorded with every trial of the batch (clientMetadata.nativeReadiness).
+	Readiness() Readiness
+	// Run does one trial, submitting its prompt at most once. It always returns a Result; when ctx is
+	// cancelled, one with code.Cancelled, soon.
+	Run(ctx context.Context, t Trial) Result
+	// Close ends what Open and Run started and removes what they made.
+	Close(ctx context.Context) error
+}
+
+// Batch is one variant's settings, as the worker hands them to a client.
+type Batch struct {
+	Variant string
+	Model   string
+	// Options is the variant's clientOptions, a JSON object, its keys already checked by the coordinator.
+	Options json.RawMessage
+	Servers []Server
+	// Inference says how the app reaches its model.
+	Inference Inference
+	// EvidenceDir exists, is empty and 0700; what a client writes there comes back with the results.
+	EvidenceDir string
+}
+
+// Server is one MCP server of the variant, resolved for this shard.
+type Server struct {
+	Label     string            `json:"label"`
+	Transport string            `json:"transport"` // "stdio" or "http"
+	Command   string            `json:"command,omitempty"`
+	Args      []string          `json:"args,omitempty"`
+	Cwd       string            `json:"cwd,omitempty"`
+	Env       map[string]string `json:"env,omitempty"`
+	URL       string            `json:"url,omitempty"`
+	MinTools  int               `json:"minTools,omitempty"`
+	// TokenEnv names the variable that holds an http server's bearer, "" for none.
+	TokenEnv string `json:"tokenEnv,omitempty"`
+	// Token is that bearer. It goes into the app's environment and into no file.
+	Token string `json:"-"`
+}
+
+// Inference modes.
+const (
+	ModeGateway = "gateway"
+	ModeAPIKey  = "api-key"
+)
+
+// Inference is where the model is and where its credential lies.
+type Inference struct {
+	Mode string
+	// BaseURL is the gateway as seen from inside the shard (plain http on its loopback).
+	BaseURL string
+	// TokenFile is renewed in place by the coordinator; the app reads it with /bin/cat.
+	TokenFile string
+}
+
+// Trial is one prompt to run.
+type Trial struct {
+	CaseID string
+	Trial  int
+	Prompt string
+}
+
+// Readiness is what was proved before the first prompt. It holds no URL, token or path.
+type Readiness struct {
+	ExecutionPolicy string         `json:"executionPolicy,omitempty"`
+	Login           string         `json:"login"`     // not-run, verified, failed
+	Inference       string         `json:"inference"` // gateway, api-key
+	MCPPreflight    []ServerStatus `json:"mcpPreflight"`
+	MCPStatus       string         `json:"mcpStatus,omitempty"`
+	Error           string         `json:"error,omitempty"`
+}
+
+// ServerStatus is one MCP server's preflight.
+type ServerStatus struct {
+	Label     string `json:"label"`
+	Status    string `json:"status"` // ready, failed
+	ToolCount int    `json:"toolCount"`
+	ElapsedMs int64  `json:"elapsedMs"`
+	Error     string `json:"error,omitempty"`
+}
+
+// Result is one trial's outcome, the `result` of a client-result file.
+type Result struct {
+	// Trace is nil when nothing was recorded.
+	Trace      *trace.Trace `json:"trace,omitempty"`
+	DurationMs int64        `json:"durationMs"`
+	// FailureKind is "" when the app answered.
+	FailureKind code.Code `json:"failureKind,omitempty"`
+	// Error is one redacted line; set exactly when FailureKind is.
+	Error string `json:"error,omitempty"`
+	// Infrastructure marks a failure that says nothing about the app: the trial is left out of rates.
+	Infrastructure bool `json:"infrastructureError"`
+	// Submitted tells whether the prompt was sent.
+	Submitted bool `json:"submitted"`
+	// SessionID and TurnID are the app's own, from its record.
+	SessionID string `json:"sessionId,omitempty"`
+	TurnID    string `json:"turnId,omitempty"`
+	// Steps times what berth did around the app, in milliseconds by step name.
+	Steps map[string]float64 `json:"steps,omitempty"`
+	// Metadata and Telemetry go into the trial's clientMetadata and clientTelemetry as they are.
+	Metadata  map[string]any `json:"clientMetadata,omitempty"`
+	Telemetry map[string]any `json:"clientTelemetry,omitempty"`
+}
