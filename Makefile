@@ -1,0 +1,71 @@
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+export PATH := $(PATH):/usr/local/go/bin
+export CGO_ENABLED := 0
+
+GOLANGCI_VERSION := v2.15.0
+TOOLS    := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/berth-tools
+GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
+# What `go ./...` doesn't see: packages of our own below a testdata folder.
+EXTRA    := ./testdata/mcp/...
+BUILD    := go build -trimpath
+# The folder that is copied into the sample's image.
+OVERLAY  := bin/overlay
+
+help: ## this list
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+## Running
+
+run: prereqs build ## build the image, run the sample eval on rootless Podman, print its table
+	@scripts/run-sample
+
+image: prereqs build ## only build the sample's image
+	@scripts/run-sample --image
+
+## Building
+
+build: ## bin/berth, the workers that go into images, and the sample's MCP server
+	@mkdir -p bin $(OVERLAY)/opt/berth-sample
+	@$(BUILD) -o bin/berth ./cmd/berth
+	@for arch in amd64 arm64; do GOOS=linux GOARCH=$$arch $(BUILD) -o bin/berth-worker-linux-$$arch ./cmd/berth-worker; done
+	@GOOS=linux $(BUILD) -o $(OVERLAY)/opt/berth-sample/notes ./testdata/mcp/notes
+
+cross: ## see that everything builds for linux/amd64, linux/arm64 and darwin/arm64
+	@for t in linux/amd64 linux/arm64 darwin/arm64; do echo "building for $$t"; GOOS=$${t%/*} GOARCH=$${t#*/} go build ./...; done
+
+generate: ## make the generated files again
+	@go generate ./...
+
+clean: ## remove what was built here; images and caches stay
+	@rm -rf bin
+
+## Checking
+
+test: prereqs build ## every test, as an unprivileged user, with a summary of what was skipped and why
+	@scripts/test
+
+check: ## format, vet, import directions and the unit tests; no engine needed
+	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
+	  [ -z "$$unformatted" ] || { echo "not gofmt'ed (make fmt):"; echo "$$unformatted"; exit 1; }
+	@go vet ./... $(EXTRA)
+	@if [ -x $(GOLANGCI) ]; then $(GOLANGCI) run; else echo "golangci-lint $(GOLANGCI_VERSION) isn't installed ('make lint' does it); the import directions are tested all the same"; fi
+	@go test -short ./... $(EXTRA)
+
+lint: $(GOLANGCI) ## golangci-lint, built once and kept in the user's cache
+	@$(GOLANGCI) run
+
+fmt: ## gofmt everything
+	@gofmt -w $$(git ls-files -co --exclude-standard '*.go')
+
+$(GOLANGCI):
+	@echo "building golangci-lint $(GOLANGCI_VERSION), once; this takes some minutes"
+	@GOBIN=$(@D) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+
+prereqs: ## install what's missing for building and running, or say what is
+	@scripts/prereqs
+
+## Measuring
+
+.PHONY: help run image build cross generate clean test check lint fmt prereqs
