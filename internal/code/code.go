@@ -67,6 +67,8 @@ const (
 	ShardNotCreated Code = "shard_not_created"
 	// Cancelled: the user ended the run before the trial did.
 	Cancelled Code = "cancelled"
+	// ResultsNotSaved: a finished trial couldn't be written to the results folder.
+	ResultsNotSaved Code = "results_not_saved"
 	// WorkerMismatch: the image's worker isn't the coordinator's.
 	WorkerMismatch Code = "worker_mismatch"
 )

@@ -1,0 +1,195 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrOption is a --runner-option that berth doesn't know or can't take.
+var ErrOption = errors.New("invalid runner option")
+
+// Keep policies.
+const (
+	KeepNever  = "never"
+	KeepFailed = "failed"
+	KeepAlways = "always"
+)
+
+// Limit policies.
+const (
+	LimitsEnforce    = "enforce"
+	LimitsBestEffort = "best-effort"
+)
+
+// Network choices; auto is settled per run by what the variants need.
+const (
+	NetworkAuto   = "auto"
+	NetworkNone   = "none"
+	NetworkEngine = "engine"
+)
+
+// Credential modes of docs/threat-model.md.
+const (
+	CredentialFile   = "file"
+	CredentialBroker = "broker"
+)
+
+// Options is every --runner-option, checked. They are recorded, so none may hold a secret.
+type Options struct {
+	Shards     int
+	Keep       string
+	Image      string
+	Memory     int64 // bytes; 0 is the default of package oci
+	Pids       int64
+	Limits     string
+	Network    string
+	Credential string
+	Deadman    time.Duration
+	// For the image build.
+	Codex    string
+	Suite    string
+	Mirror   string
+	Packages []string
+	Overlay  string
+
+	given map[string]string
+}
+
+// option is one row of the table: how a value is taken, and what `--help` says.
+type option struct {
+	name, values, help string
+	set                func(o *Options, v string) error
+}
+
+var table = []option{
+	{"shards", "N", "how many shards run side by side (default 1)", setShards},
+	{"keep", "never|failed|always", "which shards outlive the run (default never)", choice(func(o *Options) *string { return &o.Keep }, KeepNever, KeepFailed, KeepAlways)},
+	{"image", "REF", "run this image instead of the one set-up builds; oci:DIR and oci-archive:FILE are imported", text(func(o *Options) *string { return &o.Image })},
+	{"memory", "SIZE", "a shard's memory limit, without swap (default 2g)", size(func(o *Options) *int64 { return &o.Memory })},
+	{"pids", "N", "a shard's limit of processes and threads", count(func(o *Options) *int64 { return &o.Pids })},
+	{"limits", "enforce|best-effort", "whether a limit that the engine doesn't apply ends the run (default enforce)", choice(func(o *Options) *string { return &o.Limits }, LimitsEnforce, LimitsBestEffort)},
+	{"network", "auto|none|engine", "a shard's network; auto is none unless something in it must call out (default auto)", choice(func(o *Options) *string { return &o.Network }, NetworkAuto, NetworkNone, NetworkEngine)},
+	{"credential", "file|broker", "where the inference credential is: a token file in the shard, or never in it (default file)", choice(func(o *Options) *string { return &o.Credential }, CredentialFile, CredentialBroker)},
+	{"deadman", "DURATION", "a shard that hears nothing from berth for this long ends itself (default 10m)", duration(func(o *Options) *time.Duration { return &o.Deadman })},
+	{"codexVersion", "VERSION", "set-up: the Codex release in the image", text(func(o *Options) *string { return &o.Codex })},
+	{"suite", "NAME", "set-up: the Debian release of the root file system (default trixie)", text(func(o *Options) *string { return &o.Suite })},
+	{"mirror", "URL", "set-up: a Debian mirror instead of the machine's own", text(func(o *Options) *string { return &o.Mirror })},
+	{"packages", "A,B", "set-up: more Debian packages", list(func(o *Options) *[]string { return &o.Packages })},
+	{"overlay", "DIR", "set-up: a folder copied over the root file system (MCP servers, say)", text(func(o *Options) *string { return &o.Overlay })},
+}
+
+// ParseOptions takes k=v pairs. An unknown key names the known ones; a repeated one is an error.
+func ParseOptions(pairs []string) (Options, error) {
+	o := Options{
+		Shards: 1, Keep: KeepNever, Limits: LimitsEnforce, Network: NetworkAuto,
+		Credential: CredentialFile, Deadman: 10 * time.Minute, given: map[string]string{},
+	}
+	for _, p := range pairs {
+		k, v, ok := strings.Cut(p, "=")
+		if !ok || v == "" {
+			return o, fmt.Errorf("%w: %q is not of the form key=value", ErrOption, p)
+		}
+		i := slices.IndexFunc(table, func(t option) bool { return t.name == k })
+		if i < 0 {
+			return o, fmt.Errorf("%w: unknown key %q; known are %s", ErrOption, k, optionNames())
+		}
+		if _, twice := o.given[k]; twice {
+			return o, fmt.Errorf("%w: %s is given twice", ErrOption, k)
+		}
+		if err := table[i].set(&o, v); err != nil {
+			return o, fmt.Errorf("%w: %s=%s: %w", ErrOption, k, v, err)
+		}
+		o.given[k] = v
+	}
+	return o, nil
+}
+
+// Given is what the user set, for the run record.
+func (o Options) Given() map[string]string { return o.given }
+
+// OptionsHelp is the table as lines for a command's help.
+func OptionsHelp() string {
+	var b strings.Builder
+	for _, t := range table {
+		fmt.Fprintf(&b, "  %-32s %s\n", t.name+"="+t.values, t.help)
+	}
+	return b.String()
+}
+
+func optionNames() string {
+	names := make([]string, len(table))
+	for i, t := range table {
+		names[i] = t.name
+	}
+	return strings.Join(names, ", ")
+}
+
+// maxShards bounds what one engine is asked for; more is surely a typing mistake.
+const maxShards = 256
+
+func setShards(o *Options, v string) error {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > maxShards {
+		return fmt.Errorf("want a whole number from 1 to %d", maxShards)
+	}
+	o.Shards = n
+	return nil
+}
+
+func choice(field func(*Options) *string, allowed ...string) func(*Options, string) error {
+	return func(o *Options, v string) error {
+		if !slices.Contains(allowed, v) {
+			return fmt.Errorf("want one of %s", strings.Join(allowed, ", "))
+		}
+		*field(o) = v
+		return nil
+	}
+}
+
+func text(field func(*Options) *string) func(*Options, string) error {
+	return func(o *Options, v string) error { *field(o) = v; return nil }
+}
+
+func list(field func(*Options) *[]string) func(*Options, string) error {
+	return func(o *Options, v string) error { *field(o) = strings.Split(v, ","); return nil }
+}
+
+func count(field func(*Options) *int64) func(*Options, string) error {
+	return func(o *Options, v string) error {
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil || n < 1 {
+			return errors.New("want a whole number of at least 1")
+		}
+		*field(o) = n
+		return nil
+	}
+}
+
+func duration(field func(*Options) *time.Duration) func(*Options, string) error {
+	return func(o *Options, v string) error {
+		d, err := time.ParseDuration(v)
+		if err != nil || d <= 0 {
+			return errors.New("want a duration such as 90s or 10m")
+		}
+		*field(o) = d
+		return nil
+	}
+}
+
+// size takes bytes or a number with k, m, g (powers of 1024), as podman and docker do.
+func size(field func(*Options) *int64) func(*Options, string) error {
+	return func(o *Options, v string) error {
+		digits := strings.TrimRight(strings.ToLower(v), "kmgib")
+		shift, ok := map[string]uint{"": 0, "b": 0, "k": 10, "kb": 10, "kib": 10, "m": 20, "mb": 20, "mib": 20, "g": 30, "gb": 30, "gib": 30}[strings.ToLower(v)[len(digits):]]
+		n, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil || !ok || n < 1 || n > 1<<62>>shift {
+			return errors.New("want a size such as 2g or 1536m")
+		}
+		*field(o) = n << shift
+		return nil
+	}
+}

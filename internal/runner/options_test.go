@@ -1,0 +1,46 @@
+package runner
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParseOptions(t *testing.T) {
+	o, err := ParseOptions([]string{"shards=3", "keep=failed", "memory=1536m", "limits=best-effort", "deadman=90s", "packages=nodejs,python3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Shards != 3 || o.Keep != KeepFailed || o.Memory != 1536<<20 || o.Limits != LimitsBestEffort || o.Deadman != 90*time.Second || len(o.Packages) != 2 {
+		t.Errorf("got %+v", o)
+	}
+	if o.Network != NetworkAuto || o.Credential != CredentialFile {
+		t.Errorf("defaults: got %+v", o)
+	}
+}
+
+func TestParseOptionsRefuses(t *testing.T) {
+	for _, c := range []struct {
+		pairs []string
+		want  string
+	}{
+		{[]string{"shards"}, "key=value"},
+		{[]string{"shards="}, "key=value"},
+		{[]string{"shards=0"}, "from 1 to 256"},
+		{[]string{"shards=two"}, "from 1 to 256"},
+		{[]string{"shard=2"}, "known are shards, keep"},
+		{[]string{"shards=2", "shards=2"}, "given twice"},
+		{[]string{"keep=sometimes"}, "never, failed, always"},
+		{[]string{"memory=2x"}, "such as 2g"},
+		{[]string{"memory=99999999999g"}, "such as 2g"},
+		{[]string{"memory=-1"}, "such as 2g"},
+		{[]string{"pids=0"}, "at least 1"},
+		{[]string{"deadman=soon"}, "such as 90s"},
+	} {
+		_, err := ParseOptions(c.pairs)
+		if !errors.Is(err, ErrOption) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: got %v, want ErrOption with %q", c.pairs, err, c.want)
+		}
+	}
+}
