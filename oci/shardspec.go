@@ -8,9 +8,35 @@ const (
 	RunDir = "/run/berth"
 	// Home is the desktop user's.
 	Home = "/home/berth"
+	// RuntimeDir is the user's XDG_RUNTIME_DIR: the sockets of the session.
+	RuntimeDir = "/run/user/1000"
 	// UID and GID are the user's in the shard.
 	UID = 1000
 	GID = 1000
+)
+
+// Defaults of a ShardSpec. Codex's app-server takes about 200 MiB (PSS) and its commands come on
+// top; the tmpfs below can hold at most 3/4 of the memory, so a full disk is told as one.
+const (
+	DefaultMemoryBytes = 2 << 30
+	DefaultPids        = 1024
+	DefaultHomeBytes   = 1 << 30
+	DefaultTmpBytes    = 512 << 20
+	DefaultHostname    = "berth"
+)
+
+// Sizes of the tmpfs that can't be chosen, in bytes. What is written to them counts as memory.
+const (
+	RunBytes        = 256 << 20
+	RuntimeDirBytes = 64 << 20
+	ShmBytes        = 512 << 20
+)
+
+// Least values that a shard starts with.
+const (
+	MinMemoryBytes = 128 << 20
+	MinPids        = 64
+	MinTmpfsBytes  = 1 << 20
 )
 
 // ShardSpec is all that a run may choose about a shard. What isn't here can't be chosen: there is
@@ -26,11 +52,33 @@ type ShardSpec struct {
 	MemoryBytes int64
 	// Pids limits processes and threads; 0 means the default.
 	Pids int64
-	// CPUWeight is the cgroup v2 weight, 1 to 10000; 0 means the default of 100.
+	// CPUWeight is the cgroup v2 weight, 1 to 10000. 0 asks for none: the kernel's own default of
+	// 100 holds, which needs no cpu controller.
 	CPUWeight uint64
 	// HomeBytes and TmpBytes are the sizes of those tmpfs; 0 means the default.
 	HomeBytes int64
 	TmpBytes  int64
 	// WritableRoot gives up the read-only root file system, for apps that need it.
 	WritableRoot bool
+}
+
+func (s ShardSpec) withDefaults() ShardSpec {
+	if len(s.Args) == 0 {
+		s.Args = []string{WorkerPath, "init"}
+	}
+	if s.Hostname == "" {
+		s.Hostname = DefaultHostname
+	}
+	s.MemoryBytes = orDefault(s.MemoryBytes, DefaultMemoryBytes)
+	s.Pids = orDefault(s.Pids, DefaultPids)
+	s.HomeBytes = orDefault(s.HomeBytes, DefaultHomeBytes)
+	s.TmpBytes = orDefault(s.TmpBytes, DefaultTmpBytes)
+	return s
+}
+
+func orDefault(n, def int64) int64 {
+	if n == 0 {
+		return def
+	}
+	return n
 }
