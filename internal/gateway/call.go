@@ -24,7 +24,7 @@ func message(id, text string, remark bool) item {
 // call makes the step's tool call in the way of the model's kind.
 func (s Step) call(kind, id string) (item, error) {
 	namespace, name, args := s.target()
-	if kind == kindCode {
+	if kind == KindCode {
 		js, err := script(namespace, name, args)
 		return item{
 			"type": "custom_tool_call", "id": id, "call_id": id, "status": "completed",

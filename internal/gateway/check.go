@@ -19,6 +19,11 @@ func (s *Script) check(src *source) error {
 	if s.Token.RotateEvery < 0 {
 		return src.errorIn("token.rotateEvery", "must be 0 (never) or more")
 	}
+	for id, kind := range s.Kinds {
+		if kind != KindClassic && kind != KindCode {
+			return src.errorIn("kinds."+id, "must be %q or %q", KindClassic, KindCode)
+		}
+	}
 	for i, f := range s.Faults {
 		at := fmt.Sprintf("faults[%d]", i)
 		if f.Path != "" && f.Path != "models" && f.Path != "responses" {

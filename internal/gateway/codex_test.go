@@ -2,13 +2,16 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,6 +51,7 @@ type codexHome struct {
 	home   string
 	token  File
 	log    *bytes.Buffer
+	stop   func() error // ends the gateway; then log is complete
 }
 
 // newCodex starts a gateway with the script and writes a profile for it. The home isn't below /tmp:
@@ -74,7 +78,8 @@ func newCodex(t *testing.T, script string) *codexHome {
 	check(t, err)
 	url, stop, err := g.Start("127.0.0.1:0")
 	check(t, err)
-	t.Cleanup(func() { check(t, stop()) })
+	c.stop = sync.OnceValue(stop)
+	t.Cleanup(func() { check(t, c.stop()) })
 	self, err := os.Executable()
 	check(t, err)
 	check(t, os.WriteFile(filepath.Join(home, "config.toml"), fmt.Appendf(nil, `
@@ -143,9 +148,10 @@ func (c *codexHome) exec(model, prompt string) run {
 	return r
 }
 
-// entries are the log's requests to /v1/responses so far.
+// entries ends the gateway and gives its requests to /v1/responses, in the order they came.
 func (c *codexHome) entries() []Entry {
 	c.t.Helper()
+	check(c.t, c.stop())
 	var all []Entry
 	for line := range bytes.Lines(c.log.Bytes()) {
 		var e Entry
@@ -154,6 +160,7 @@ func (c *codexHome) entries() []Entry {
 			all = append(all, e)
 		}
 	}
+	slices.SortFunc(all, func(a, b Entry) int { return cmp.Compare(a.Seq, b.Seq) })
 	return all
 }
 
@@ -165,7 +172,8 @@ func check(t *testing.T, err error) {
 }
 
 const toolScript = `{
-  "models": ["gpt-5.5", "gpt-6-luna", "acme-1"],
+  "models": ["gpt-5.5", "gpt-6-luna", "acme-1", "acme-code", "acme-classic"],
+  "kinds": {"acme-code": "code", "acme-classic": "classic"},
   "usage": {"input": 100, "cached": 40, "output": 10, "reasoning": 4},
   "rules": [
     {"name": "plain", "match": {"exact": "say hi"}, "steps": [{"text": "Hi, this is {{model}}."}]},
@@ -181,7 +189,8 @@ const toolScript = `{
 
 func TestCodexTools(t *testing.T) {
 	for _, model := range []struct{ name, kind string }{
-		{"gpt-5.5", kindClassic}, {"acme-1", kindClassic}, {"gpt-6-luna", kindCode},
+		{"gpt-5.5", KindClassic}, {"acme-1", KindClassic}, {"gpt-6-luna", KindCode},
+		{"acme-code", KindCode}, {"acme-classic", KindClassic},
 	} {
 		t.Run(model.name, func(t *testing.T) {
 			for prompt, want := range map[string]struct {
@@ -208,6 +217,61 @@ func TestCodexTools(t *testing.T) {
 				if strings.Contains(r.raw, "ERROR") {
 					t.Errorf("%s: Codex complains:\n%s", prompt, r.raw)
 				}
+			}
+		})
+	}
+}
+
+// A 401 for a token that has been replaced costs Codex one retry with the new one, and no turn.
+func TestCodexRotatedToken(t *testing.T) {
+	c := newCodex(t, `{"token": {"rotateEvery": 1}, "rules": [
+	  {"steps": [{"command": {"cmd": "echo one"}}, {"text": "done: {{output}}"}]}]}`)
+	r := c.exec("gpt-5.5", "go")
+	if r.final != "done: one" {
+		t.Errorf("the last message is %q\n%s\n%s", r.final, r.raw, c.log)
+	}
+	var status []int
+	tokens := map[string]bool{}
+	for _, e := range c.entries() {
+		status = append(status, e.Status)
+		tokens[e.Token] = true
+	}
+	if want := []int{200, 401, 200}; !slices.Equal(status, want) || len(tokens) != 2 {
+		t.Errorf("statuses %v with %d tokens, want %v with 2", status, len(tokens), want)
+	}
+}
+
+// What Codex 0.171 makes of each fault: it goes on, or the turn fails after so many requests.
+func TestCodexFaults(t *testing.T) {
+	for _, tt := range []struct {
+		name, fault string
+		status      []int
+		failed      string // part of the turn's error; "" when it ends well
+	}{
+		{"429 once", `{"status": 429, "retryAfter": 1, "times": 1}`, []int{429, 200}, ""},
+		{"429 without retry-after", `{"status": 429, "times": 1}`, []int{429}, "429 Too Many Requests"},
+		{"429 always", `{"status": 429, "retryAfter": 1}`, slices.Repeat([]int{429}, 6), "429 Too Many Requests"},
+		{"500 once", `{"status": 500, "times": 1}`, []int{500, 200}, ""},
+		{"400", `{"status": 400, "message": "no such thing"}`, []int{400}, "no such thing"},
+		{"401 always", `{"status": 401}`, slices.Repeat([]int{401}, 12), "401 Unauthorized"},
+		{"cut once", `{"cut": true, "times": 1}`, []int{200, 200}, ""},
+		{"cut always", `{"cut": true}`, slices.Repeat([]int{200}, 6), "stream disconnected"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := newCodex(t, fmt.Sprintf(`{"rules": [{"faults": [%s], "steps": [{"text": "this is fine"}]}]}`, tt.fault))
+			r := c.exec("gpt-5.5", "go")
+			var status []int
+			for _, e := range c.entries() {
+				status = append(status, e.Status)
+			}
+			if !slices.Equal(status, tt.status) {
+				t.Errorf("statuses %v, want %v", status, tt.status)
+			}
+			if tt.failed == "" && (r.final != "this is fine" || r.failed != "") {
+				t.Errorf("the turn ended with %q, error %q", r.final, r.failed)
+			}
+			if tt.failed != "" && !strings.Contains(r.failed, tt.failed) {
+				t.Errorf("the turn's error is %q, want %q in it", r.failed, tt.failed)
 			}
 		})
 	}

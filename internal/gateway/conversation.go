@@ -2,15 +2,17 @@ package gateway
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 )
 
 // Kinds of model, by the way they're given tools.
 const (
-	kindClassic = "classic" // function tools
-	kindCode    = "code"    // one tool that runs JavaScript, which calls the others
+	KindClassic = "classic" // function tools
+	KindCode    = "code"    // one tool that runs JavaScript, which calls the others
 )
 
 // conversation is what a script may look at in a request: where its turn stands. It's read from the
@@ -58,7 +60,7 @@ func readConversation(r *http.Request) (conversation, error) {
 		return conversation{}, err
 	}
 	c := conversation{
-		Model: req.Model, Kind: kindClassic, Effort: req.Reasoning.Effort, Stream: req.Stream,
+		Model: req.Model, Kind: KindClassic, Effort: req.Reasoning.Effort, Stream: req.Stream,
 		TurnID: turnID(r.Header, req),
 	}
 	for _, it := range items {
@@ -75,7 +77,7 @@ func inputItems(raw json.RawMessage) ([]inputItem, error) {
 	}
 	var text string
 	if err := json.Unmarshal(raw, &text); err != nil {
-		return nil, fmt.Errorf("input is neither a list nor a text")
+		return nil, errors.New("input is neither a list nor a text")
 	}
 	content, err := json.Marshal(text)
 	return []inputItem{{Type: "message", Role: "user", Content: content}}, err
@@ -85,7 +87,7 @@ func inputItems(raw json.RawMessage) ([]inputItem, error) {
 func (c *conversation) add(it inputItem) {
 	switch it.Type {
 	case "additional_tools": // how Codex gives tools to a code-mode model, and to no other
-		c.Kind = kindCode
+		c.Kind = KindCode
 	case "message", "":
 		if text := itemText(it.Content); it.Role == "user" && !isContext(text) {
 			c.Prompt, c.Outputs, c.Calls = text, nil, 0
@@ -131,12 +133,12 @@ func itemText(raw json.RawMessage) string {
 	return strings.Join(texts, "\n")
 }
 
-// toolOutput takes off the heading that Codex puts above a tool's own output.
+// heading is what Codex 0.171 puts above a tool's own output.
+var heading = regexp.MustCompile(`^(?:(?:Chunk ID|Wall time|Process |Original token count|Script )[^\n]*\n)+Output:\n`)
+
+// toolOutput is the tool's own output, so that it reads the same for both kinds of model.
 func toolOutput(text string) string {
-	if _, own, ok := strings.Cut(text, "\nOutput:\n"); ok {
-		text = own
-	}
-	return strings.TrimSpace(text)
+	return strings.TrimSpace(strings.TrimPrefix(text, heading.FindString(text)))
 }
 
 // turnID is the best name that a request has for its turn.

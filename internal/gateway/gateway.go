@@ -38,12 +38,13 @@ type Gateway struct {
 	now    func() time.Time
 	start  int64 // makes ids differ between gateways
 
-	ids      atomic.Int64
+	seq, ids atomic.Int64
 	mu       sync.Mutex
 	attempts map[string]int // by fault and turn: how often it was met
 	granted  int            // requests answered under the present token
 	closing  chan struct{}
 	once     sync.Once
+	open     sync.WaitGroup // requests whose log entry isn't written yet
 }
 
 // New makes a gateway. It fails with ErrStaticToken when the script rotates a token that can't.
@@ -82,7 +83,9 @@ type exchange struct {
 func (g *Gateway) handle(next func(*exchange)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		began := g.now()
-		x := &exchange{w: w, r: r, entry: newEntry(r, began)}
+		x := &exchange{w: w, r: r, entry: newEntry(r, g.seq.Add(1), began)}
+		g.open.Add(1)
+		defer g.open.Done()
 		defer func() {
 			x.entry.DurationMs = g.now().Sub(began).Milliseconds()
 			g.log.write(x.entry)

@@ -10,6 +10,7 @@ import (
 
 // Entry is one request in the log. It has the prompt and never a token.
 type Entry struct {
+	Seq        int64  `json:"seq"`  // in the order of arrival, from 1; lines are in the order of ending
 	Time       string `json:"time"` // RFC 3339, when the request came
 	Method     string `json:"method"`
 	Path       string `json:"path"`
@@ -45,9 +46,9 @@ type Entry struct {
 	Error  string `json:"error,omitempty"`
 }
 
-func newEntry(r *http.Request, now time.Time) *Entry {
+func newEntry(r *http.Request, seq int64, now time.Time) *Entry {
 	return &Entry{
-		Time: now.UTC().Format(time.RFC3339Nano), Method: r.Method, Path: r.URL.Path,
+		Seq: seq, Time: now.UTC().Format(time.RFC3339Nano), Method: r.Method, Path: r.URL.Path,
 		SessionID: r.Header.Get("Session-Id"), ThreadID: r.Header.Get("Thread-Id"),
 		Originator: r.Header.Get("Originator"),
 	}

@@ -4,6 +4,9 @@ package gateway
 type Script struct {
 	// Models are the ids that /v1/models lists; a request for another one is answered all the same.
 	Models []string `json:"models"`
+	// Kinds tells Codex what kind of model an id is, "classic" or "code", instead of what Codex knows
+	// by itself: an id that it doesn't know is classic.
+	Kinds map[string]string `json:"kinds"`
 	// Usage is what a step without its own reports.
 	Usage Usage `json:"usage"`
 	// Deltas sends text in pieces, as a model does; on by default.

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Serve answers on l until ctx ends; then it breaks what is open and returns nil.
+// Serve answers on l until ctx ends; then it breaks what is open, and returns nil once the last
+// request is in the log.
 func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{Handler: g, ReadHeaderTimeout: 10 * time.Second}
 	stop := context.AfterFunc(ctx, func() {
@@ -17,9 +18,11 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
 		srv.Close()
 	})
 	defer stop()
-	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	err := srv.Serve(l)
+	if !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("gateway: %w", err)
 	}
+	g.open.Wait()
 	return nil
 }
 
