@@ -8,7 +8,9 @@
 // and an OCI runtime spec (package oci decides what is in it; a backend only carries it, translating
 // where the engine has a format of its own, and never adds a right or drops a protection). Create
 // starts nothing; a failed Create leaves nothing behind. The labels given to Create are on the
-// container before it can run, so that a sweep finds it whatever happens to its maker.
+// container before it can run, so that a sweep finds it whatever happens to its maker. What of a
+// spec the engine has no way to express is ErrInvalid, never left out; limits alone may go, where the
+// engine lacks the cgroup controller (Info.Controllers says so, and the shard's self-check finds it).
 //
 // Start runs the spec's process as PID 1. A second Start is ErrState. A start that failed leaves a
 // created shard that Remove takes away; it never reads as exit status 0.
@@ -54,16 +56,19 @@ type Backend interface {
 	// Image tells about an image the engine has; ErrNotFound otherwise. Nothing is ever pulled.
 	Image(ctx context.Context, ref string) (Image, error)
 	// ImportImage reads an OCI image layout as a tar stream, with one image in its index, and names
-	// it ref. All or nothing.
+	// it ref, taking the name from the image that had it (which goes, if that was its last name and no
+	// shard uses it). All or nothing; ErrInvalid for what isn't such a layout.
 	ImportImage(ctx context.Context, ref string, layout io.Reader) (Image, error)
-	// RemoveImage takes a name away, and the image with its last name; ErrNotFound when it isn't there.
+	// RemoveImage takes a name away, and the image with its last name; ErrNotFound when it isn't
+	// there, ErrState while a shard uses it.
 	RemoveImage(ctx context.Context, ref string) error
 
 	// Create makes a shard; see above.
 	Create(ctx context.Context, c Config) (Shard, error)
 	// Open gets a shard by id; ErrNotFound.
 	Open(ctx context.Context, id string) (Shard, error)
-	// List tells the shards that carry all of labels; a value of "" matches any.
+	// List tells the shards that carry all of labels; a value of "" matches any, no labels every
+	// container on the engine.
 	List(ctx context.Context, labels map[string]string) ([]Listed, error)
 
 	// Close ends what the backend started for itself (an API service, connections). Shards live on.
@@ -89,7 +94,9 @@ type Config struct {
 	Spec *specs.Spec
 	// Network: "none" (only a loopback) or "engine" (the engine's own default network).
 	Network string
-	Labels  map[string]string
+	// Labels: a key is printable ASCII without space and '=', a value any UTF-8 without NUL; together
+	// up to 4096 bytes.
+	Labels map[string]string
 }
 
 // Networks of a Config.

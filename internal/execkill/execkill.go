@@ -1,0 +1,53 @@
+// Package execkill ends one exec in a shard: the process that an engine exec'd with a mark in its
+// environment, and everything that came of it. It runs inside the shard, by the worker's `kill` verb,
+// because engines have no call to end an exec. It isn't a fence against an agent that wants to get
+// away: a process that clears its environment, makes a session of its own and loses its parent isn't
+// found any more. The shard's removal ends that one too.
+package execkill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// EnvVar is the variable that marks an exec's processes; its value is what Kill takes.
+const EnvVar = "BERTH_EXEC_ID"
+
+// minID keeps a short id from being somebody else's prefix or empty.
+const minID = 16
+
+// ErrLeft: processes of the exec were still there when the time was over.
+var ErrLeft = errors.New("processes of the exec are left")
+
+// Kill sends SIGKILL to the processes of exec id until none is left, or until ctx ends (ErrLeft).
+// Finding none is success.
+func Kill(ctx context.Context, id string) error {
+	if len(id) < minID {
+		return fmt.Errorf("exec id %q is shorter than %d", id, minID)
+	}
+	s := scanner{proc: "/proc", mark: EnvVar + "=" + id, self: os.Getpid()}
+	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
+		found, err := s.scan()
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return nil
+		}
+		for _, pid := range found {
+			// ESRCH and EPERM show in the next scan: gone, or left.
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		select {
+		case <-ctx.Done():
+			slices.Sort(found)
+			return fmt.Errorf("%w: pids %v", ErrLeft, found)
+		case <-time.After(wait):
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package execkill
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// scanner finds an exec's processes. An engine makes the process that it execs a session leader; that
+// session is remembered, since a child outlives the parent that it would be known by.
+type scanner struct {
+	proc     string
+	mark     string
+	self     int
+	sessions map[int]bool
+}
+
+// process is what /proc/PID/stat says.
+type process struct {
+	pid, ppid, session int
+	dead               bool // zombie: nothing left to kill
+}
+
+// scan gives the living processes that carry the mark, are in the session that a marked one leads or
+// led, or descend from one of these. The environment of a process that isn't dumpable (the worker's own) can't be
+// read, so such a one is only found by its session or its parents.
+func (s *scanner) scan() ([]int, error) {
+	all, err := s.processes()
+	if err != nil {
+		return nil, err
+	}
+	hit := map[int]bool{}
+	for _, p := range all {
+		if !s.marked(p.pid) {
+			continue
+		}
+		hit[p.pid] = true
+		s.remember(p)
+	}
+	for _, p := range all {
+		if s.sessions[p.session] {
+			hit[p.pid] = true
+		}
+	}
+	addDescendants(all, hit)
+	var found []int
+	for _, p := range all {
+		if hit[p.pid] && !p.dead && p.pid != s.self && p.pid != 1 {
+			found = append(found, p.pid)
+		}
+	}
+	return found, nil
+}
+
+// remember takes up p's session if p leads it: only then is everything in it the exec's.
+func (s *scanner) remember(p process) {
+	if p.session != p.pid || p.pid <= 1 {
+		return
+	}
+	if s.sessions == nil {
+		s.sessions = map[int]bool{}
+	}
+	s.sessions[p.session] = true
+}
+
+func addDescendants(all []process, hit map[int]bool) {
+	for grew := true; grew; {
+		grew = false
+		for _, p := range all {
+			if !hit[p.pid] && hit[p.ppid] {
+				hit[p.pid], grew = true, true
+			}
+		}
+	}
+}
+
+func (s *scanner) processes() ([]process, error) {
+	entries, err := os.ReadDir(s.proc)
+	if err != nil {
+		return nil, fmt.Errorf("listing processes: %w", err)
+	}
+	var all []process
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile(filepath.Join(s.proc, e.Name(), "stat"))
+		if err != nil {
+			continue // gone meanwhile
+		}
+		if p, ok := parseStat(pid, string(stat)); ok {
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+// parseStat reads "pid (comm) state ppid pgrp session …"; comm may hold anything, so it's cut at the
+// last parenthesis.
+func parseStat(pid int, stat string) (process, bool) {
+	end := strings.LastIndexByte(stat, ')')
+	if end < 0 {
+		return process{}, false
+	}
+	f := strings.Fields(stat[end+1:])
+	if len(f) < 4 {
+		return process{}, false
+	}
+	ppid, err1 := strconv.Atoi(f[1])
+	session, err2 := strconv.Atoi(f[3])
+	dead := f[0] == "Z" || f[0] == "X"
+	return process{pid: pid, ppid: ppid, session: session, dead: dead}, err1 == nil && err2 == nil
+}
+
+func (s *scanner) marked(pid int) bool {
+	env, err := os.ReadFile(filepath.Join(s.proc, strconv.Itoa(pid), "environ"))
+	if err != nil {
+		return false
+	}
+	for v := range bytes.SplitSeq(env, []byte{0}) {
+		if string(v) == s.mark {
+			return true
+		}
+	}
+	return false
+}

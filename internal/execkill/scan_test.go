@@ -1,0 +1,99 @@
+package execkill
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// fakeProc writes a /proc with the given stat and environ files.
+type fakeProc map[int]struct {
+	stat string
+	env  string // "-": can't be read
+}
+
+func (f fakeProc) write(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for pid, p := range f {
+		d := filepath.Join(dir, strconv.Itoa(pid))
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(d, "stat"), []byte(p.stat), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if p.env != "-" {
+			if err := os.WriteFile(filepath.Join(d, "environ"), []byte(p.env), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return dir
+}
+
+const mark = EnvVar + "=0123456789abcdef"
+
+func TestScan(t *testing.T) {
+	tests := []struct {
+		name string
+		proc fakeProc
+		want []int
+	}{
+		{"nothing", fakeProc{1: {"1 (init) S 0 1 1", ""}}, nil},
+		{"marked", fakeProc{
+			1: {"1 (init) S 0 1 1", ""},
+			7: {"7 (a) S 0 7 7", "A=b\x00" + mark + "\x00"},
+			8: {"8 (b) S 0 8 8", EnvVar + "=0123456789abcdef0\x00"},
+			9: {"9 (c) S 0 9 9", "X" + mark + "\x00"},
+		}, []int{7}},
+		{"descendants with another environment", fakeProc{
+			7: {"7 (a) S 0 7 7", mark},
+			8: {"8 (b) S 7 8 8", ""},
+			9: {"9 (c) S 8 9 9", "-"},
+		}, []int{7, 8, 9}},
+		{"session of a marked leader", fakeProc{
+			7: {"7 (a) S 0 7 7", mark},
+			9: {"9 (c) S 1 7 7", ""},
+		}, []int{7, 9}},
+		{"session that it doesn't lead says nothing", fakeProc{
+			8: {"8 (b) S 1 7 7", mark},
+			9: {"9 (c) S 1 7 7", ""},
+			5: {"5 (d) S 0 0 0", mark},
+			6: {"6 (e) S 0 0 0", ""},
+		}, []int{5, 8}},
+		{"never PID 1 nor itself", fakeProc{
+			1:  {"1 (init) S 0 1 1", mark},
+			50: {"50 (kill) R 0 50 50", mark},
+		}, nil},
+		{"zombies are done with", fakeProc{7: {"7 (a) Z 1 7 7", mark}}, nil},
+		{"odd names", fakeProc{7: {"7 (a) S 1) (b) S 0 7 7", mark}}, []int{7}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := scanner{proc: tt.proc.write(t), mark: mark, self: 50}
+			got, err := s.scan()
+			if err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, tt.want) {
+				t.Fatalf("found %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestScanRemembersSessions(t *testing.T) {
+	s := scanner{proc: fakeProc{7: {"7 (a) S 0 7 7", mark}}.write(t), mark: mark}
+	if _, err := s.scan(); err != nil {
+		t.Fatal(err)
+	}
+	s.proc = fakeProc{9: {"9 (c) S 1 7 7", ""}}.write(t)
+	got, err := s.scan()
+	if err != nil || !slices.Equal(got, []int{9}) {
+		t.Fatalf("found %v, %v", got, err)
+	}
+}
