@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,7 +27,7 @@ func summarize(t *testing.T, files map[string]string) (summary, string) {
 	cmd := exec.Command("go", "test", "-json", "-count=1", "./...")
 	cmd.Dir = dir
 	events, err := cmd.Output() // its status is not what is tested
-	if _, ok := err.(*exec.ExitError); err != nil && !ok {
+	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
