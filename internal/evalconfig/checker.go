@@ -1,0 +1,232 @@
+package evalconfig
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// checker walks a file's nodes and collects what's wrong with them.
+type checker struct {
+	file     *file
+	problems *Problems
+}
+
+func (c *checker) invalid(offset int, format string, args ...any) {
+	*c.problems = append(*c.problems, c.file.problem(offset, format, args...))
+}
+
+func (c *checker) unsupported(offset int, format string, args ...any) {
+	p := c.file.problem(offset, format, args...)
+	p.Kind = ErrUnsupported
+	*c.problems = append(*c.problems, p)
+}
+
+// field reads the value of one key.
+type field func(n *node)
+
+// fields are the keys an object may have.
+type fields map[string]field
+
+// shape is what an object may look like.
+type shape struct {
+	// what names the object in messages ("the eval config", "a variant").
+	what string
+	// required keys.
+	required []string
+	// renamed keys, with what to write instead.
+	renamed map[string]string
+}
+
+// object reads n by fs; anything else in it is a problem.
+func (c *checker) object(n *node, s shape, fs fields) {
+	if !c.is(n, kindObject, s.what) {
+		return
+	}
+	for _, m := range n.members {
+		if read, ok := fs[m.key]; ok {
+			read(m.value)
+			continue
+		}
+		c.invalid(m.start, "%s", unknownKey(m.key, s, fs))
+	}
+	for _, key := range s.required {
+		if n.get(key) == nil {
+			c.invalid(n.start, "%s needs %q", s.what, key)
+		}
+	}
+}
+
+func unknownKey(key string, s shape, fs fields) string {
+	if now, ok := s.renamed[key]; ok {
+		return fmt.Sprintf("%q is an old name; %s", key, now)
+	}
+	known := make([]string, 0, len(fs))
+	for k := range fs {
+		known = append(known, k)
+	}
+	slices.Sort(known)
+	if near := nearest(key, known); near != "" {
+		return fmt.Sprintf("%q isn't a key of %s; did you mean %q?", key, s.what, near)
+	}
+	return fmt.Sprintf("%q isn't a key of %s; it has %s", key, s.what, strings.Join(known, ", "))
+}
+
+func (c *checker) is(n *node, want kind, what string) bool {
+	if n.kind == want {
+		return true
+	}
+	c.invalid(n.start, "%s must be %s, not %s", what, want, n.kind)
+	return false
+}
+
+// text reads a string; empty is a problem.
+func (c *checker) text(dst *string, what string) field {
+	return func(n *node) {
+		if !c.is(n, kindString, what) {
+			return
+		}
+		if strings.TrimSpace(n.text) == "" {
+			c.invalid(n.start, "%s is empty", what)
+			return
+		}
+		*dst = n.text
+	}
+}
+
+// anyText reads a string that may be empty.
+func (c *checker) anyText(dst *string, what string) field {
+	return func(n *node) {
+		if c.is(n, kindString, what) {
+			*dst = n.text
+		}
+	}
+}
+
+func (c *checker) oneOf(dst *string, what string, values ...string) field {
+	return func(n *node) {
+		if !c.is(n, kindString, what) {
+			return
+		}
+		if !slices.Contains(values, n.text) {
+			c.invalid(n.start, "%s is %q; it must be one of %s", what, n.text, strings.Join(values, ", "))
+			return
+		}
+		*dst = n.text
+	}
+}
+
+func (c *checker) boolean(dst **bool, what string) field {
+	return func(n *node) {
+		if c.is(n, kindBool, what) {
+			*dst = &n.truth
+		}
+	}
+}
+
+// integer reads a whole number in [lo, hi].
+func (c *checker) integer(dst **int, what string, lo, hi int) field {
+	return func(n *node) {
+		if !c.is(n, kindNumber, what) {
+			return
+		}
+		v, err := n.number.Float64()
+		if err != nil || v != math.Trunc(v) || v < float64(lo) || v > float64(hi) {
+			c.invalid(n.start, "%s is %s; it must be a whole number %s", what, n.number, between(float64(lo), float64(hi)))
+			return
+		}
+		i := int(v)
+		*dst = &i
+	}
+}
+
+// fraction reads a number in [lo, hi].
+func (c *checker) fraction(dst **float64, what string, lo, hi float64) field {
+	return func(n *node) {
+		if !c.is(n, kindNumber, what) {
+			return
+		}
+		v, err := n.number.Float64()
+		if err != nil || v < lo || v > hi {
+			c.invalid(n.start, "%s is %s; it must be %s", what, n.number, between(lo, hi))
+			return
+		}
+		*dst = &v
+	}
+}
+
+func between(lo, hi float64) string {
+	switch {
+	case hi >= maxInt && lo <= -maxInt:
+		return "a number"
+	case hi >= maxInt:
+		return fmt.Sprintf("of at least %v", lo)
+	default:
+		return fmt.Sprintf("from %v to %v", lo, hi)
+	}
+}
+
+// maxInt is the greatest whole number that every JSON reader keeps exact.
+const maxInt = 1<<53 - 1
+
+// list reads each item of a list.
+func (c *checker) list(what string, item field) field {
+	return func(n *node) {
+		if !c.is(n, kindArray, what) {
+			return
+		}
+		for _, i := range n.items {
+			item(i)
+		}
+	}
+}
+
+// texts reads a list of non-empty strings.
+func (c *checker) texts(dst *[]string, what string) field {
+	return func(n *node) {
+		*dst = []string{}
+		c.list(what, func(i *node) {
+			var s string
+			if c.text(&s, "an entry of "+what)(i); s != "" {
+				*dst = append(*dst, s)
+			}
+		})(n)
+	}
+}
+
+// textMap reads an object of strings.
+func (c *checker) textMap(dst *map[string]string, what string) field {
+	return func(n *node) {
+		*dst = map[string]string{}
+		c.each(n, what, func(key member) {
+			var s string
+			c.anyText(&s, what+"."+key.key)(key.value)
+			(*dst)[key.key] = s
+		})
+	}
+}
+
+// each reads every member of an object whose keys are free.
+func (c *checker) each(n *node, what string, read func(member)) {
+	if !c.is(n, kindObject, what) {
+		return
+	}
+	for _, m := range n.members {
+		read(m)
+	}
+}
+
+// kept takes the value as it is.
+func (c *checker) kept(dst **node, want kind, what string) field {
+	return func(n *node) {
+		if c.is(n, want, what) {
+			*dst = n
+		}
+	}
+}
+
+// ignored accepts a value of one kind that berth has no use for.
+func (c *checker) ignored(want kind, what string) field {
+	return func(n *node) { c.is(n, want, what) }
+}

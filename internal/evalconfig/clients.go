@@ -1,0 +1,191 @@
+package evalconfig
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// DefaultTimeoutMs is a trial's, when neither clientOptions nor the config says.
+const DefaultTimeoutMs = 300_000
+
+// clientRules is what one client accepts of a config.
+type clientRules struct {
+	model *regexp.Regexp
+	// options checks clientOptions key by key.
+	options func(c *checker) fields
+	// label that a server may have.
+	label    *regexp.Regexp
+	reserved []string
+	// single: the client is told one trial at a time, and refuses more.
+	single bool
+	// provider that a model may come from, "" for any.
+	provider string
+}
+
+var clients = map[string]clientRules{
+	ClientChatGPT: {
+		model:    regexp.MustCompile(`^[A-Za-z0-9._:-]+$`),
+		options:  chatgptOptions,
+		label:    regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`),
+		reserved: []string{"cua_repl", "codex"},
+		single:   true,
+		provider: "openai",
+	},
+	ClientCodex: {
+		model:    regexp.MustCompile(`^[A-Za-z0-9._:/@-]+$`),
+		options:  codexOptions,
+		label:    regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`),
+		reserved: []string{"codex"},
+	},
+}
+
+// Efforts of the two clients, as the app names them.
+var (
+	chatgptEfforts = []string{"low", "medium", "high", "xhigh", "max", "ultra"}
+	codexEfforts   = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra"}
+)
+
+func codexOptions(c *checker) fields {
+	var s string
+	var b *bool
+	var i *int
+	return fields{
+		"reasoningEffort": c.oneOf(&s, "reasoningEffort", codexEfforts...),
+		"timeout":         c.integer(&i, "timeout", 1, maxInt),
+		"requireMcpCalls": c.boolean(&b, "requireMcpCalls"),
+		"env":             c.env,
+	}
+}
+
+func chatgptOptions(c *checker) fields {
+	var s string
+	var b *bool
+	var i *int
+	fs := fields{
+		"reasoningEffort":  c.oneOf(&s, "reasoningEffort", chatgptEfforts...),
+		"provider":         c.oneOf(&s, "provider", "openai"),
+		"timeout":          c.integer(&i, "timeout", 1, maxInt),
+		"env":              c.env,
+		"plugins":          c.ignored(kindArray, "plugins"),
+		"configPath":       c.chatgptConfigPath,
+		"requireMcpCalls":  c.boolean(&b, "requireMcpCalls"),
+		"surface":          c.oneOf(&s, "surface", "chatgpt-work", "codex"),
+		"correlation":      c.oneOf(&s, "correlation", "exact_prompt", "prompt_marker"),
+		"nativeMaxActions": c.integer(&i, "nativeMaxActions", 1, 64),
+		"systemPrompt": func(n *node) {
+			c.invalid(n.start, "chatgpt takes no systemPrompt; put its text into inputTemplate, around {{input}}")
+		},
+	}
+	for _, key := range []string{"computerUseProvider", "computerUseModel", "computerUseMaxActions"} {
+		fs[key] = func(n *node) {
+			c.unsupported(n.start, "%s is for macOS only, and shards are Linux; take it out", key)
+		}
+	}
+	return fs
+}
+
+func (c *checker) chatgptConfigPath(n *node) {
+	if c.is(n, kindString, "configPath") && !strings.HasSuffix(n.text, "/.codex/config.toml") {
+		c.invalid(n.start, "configPath on Linux can only be $HOME/.codex/config.toml; take it out")
+	}
+}
+
+func (c *checker) env(n *node) {
+	c.each(n, "env", func(m member) {
+		if !envName.MatchString(m.key) {
+			c.invalid(m.start, "env: %q isn't a variable's name", m.key)
+		}
+		c.is(m.value, kindString, "env."+m.key)
+	})
+}
+
+// client checks one variant's client, model, options and servers against the client's rules, and
+// gives the options it runs with.
+func (c *checker) client(cfg *Config, v *Variant) json.RawMessage {
+	rules, ok := clients[v.Client]
+	if !ok {
+		c.otherClient(v)
+		return nil
+	}
+	switch {
+	case v.Model == "":
+		c.invalid(v.at(), "client %s needs a model; set \"model\"", v.Client)
+	case !rules.model.MatchString(v.Model):
+		c.invalid(v.offset(v.Settings.model), "model %q must match %s for client %s", v.Model, rules.model, v.Client)
+	}
+	if v.tools != nil {
+		c.unsupported(v.tools.start, "client %s can't show other tool metadata; take out \"tools\"", v.Client)
+	}
+	if rules.single && cfg.Run.Concurrency != nil && *cfg.Run.Concurrency > 1 {
+		c.invalid(cfg.Run.concurrency.start, "concurrency must be 1 with client %s; use --runner-option shards=N to run side by side", v.Client)
+	}
+	if rules.provider != "" && cfg.Provider != "" && cfg.Provider != rules.provider {
+		c.invalid(v.at(), "client %s works with provider %q only; take out \"provider\": %q", v.Client, rules.provider, cfg.Provider)
+	}
+	what := shape{what: "clientOptions of " + v.Client}
+	for _, o := range v.options {
+		c.object(o.node, what, rules.options(c))
+	}
+	for i := range v.Servers {
+		c.serverFits(&v.Servers[i], v.Client, rules)
+	}
+	return mergeOptions(cfg, v)
+}
+
+func (c *checker) serverFits(s *Server, name string, rules clientRules) {
+	for _, r := range s.refusals {
+		c.unsupported(r.offset, "%s (client %s)", r.msg, name)
+	}
+	if !rules.label.MatchString(s.Label) {
+		c.invalid(s.node.start, "server label %q must match %s for client %s", s.Label, rules.label, name)
+	}
+	if slices.Contains(rules.reserved, s.Label) {
+		c.invalid(s.node.start, "server label %q is reserved by client %s; rename it", s.Label, name)
+	}
+}
+
+// otherClient says what to do about a client that berth doesn't drive.
+func (c *checker) otherClient(v *Variant) {
+	at := v.offset(v.Settings.client)
+	known := []string{ClientChatGPT, ClientCodex}
+	switch {
+	case v.Settings.client == nil:
+		c.unsupported(at, "no client is set, and MST's default %s isn't run by berth; set \"client\" to %q or %q", ClientClaudeCode, ClientChatGPT, ClientCodex)
+	case slices.Contains([]string{ClientMST, ClientClaudeCode, ClientCowork}, v.Client):
+		c.unsupported(at, "client %s isn't supported by berth; run it with mst, or set \"client\" to %q or %q", v.Client, ClientChatGPT, ClientCodex)
+	case strings.EqualFold(v.Client, "codex"):
+		c.invalid(at, "client %q doesn't exist; did you mean %q?", v.Client, ClientCodex)
+	case strings.Contains(v.Client, "/"):
+		c.unsupported(at, "client %q comes from a plugin, and berth loads none; berth drives %q and %q", v.Client, ClientChatGPT, ClientCodex)
+	default:
+		c.invalid(at, "client %s; berth drives %q and %q", quoteNear(v.Client, known), ClientChatGPT, ClientCodex)
+	}
+}
+
+// mergeOptions lays a variant's options over those it inherits, key by key, and fills in the
+// timeout.
+func mergeOptions(cfg *Config, v *Variant) json.RawMessage {
+	merged := map[string]json.RawMessage{"timeout": json.RawMessage(strconv.Itoa(timeout(cfg)))}
+	for _, o := range v.options {
+		for _, m := range o.node.members {
+			merged[m.key] = cfg.file.raw(m.value)
+		}
+	}
+	raw, err := json.Marshal(merged)
+	if err != nil {
+		// Every value was parsed before.
+		panic(fmt.Sprintf("evalconfig: options that were read can't be written: %v", err))
+	}
+	return raw
+}
+
+func timeout(cfg *Config) int {
+	if cfg.Timeout != nil {
+		return *cfg.Timeout
+	}
+	return DefaultTimeoutMs
+}
