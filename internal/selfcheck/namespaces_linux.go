@@ -1,0 +1,93 @@
+package selfcheck
+
+import (
+	"net"
+	"os"
+	"strings"
+)
+
+// bootKey is the entry of OwnNamespaces that says whose kernel the inode numbers are of.
+const bootKey = "boot"
+
+// namespaces are those that a shard has of its own, by their names in /proc/self/ns.
+var namespaces = []string{"cgroup", "ipc", "mnt", "net", "pid", "user", "uts"}
+
+// initial are the inode numbers of the host's own, fixed by the kernel (include/uapi/linux/nsfs.h);
+// before Linux 6.18 those of mnt and net weren't.
+var initial = map[string]string{
+	"cgroup": "cgroup:[4026531835]",
+	"ipc":    "ipc:[4026531839]",
+	"mnt":    "mnt:[4026531832]",
+	"net":    "net:[4026531833]",
+	"pid":    "pid:[4026531836]",
+	"user":   "user:[4026531837]",
+	"uts":    "uts:[4026531838]",
+}
+
+// OwnNamespaces gives the calling process's namespaces ("ipc": "ipc:[4026531839]") and, as the inode
+// numbers mean nothing on another kernel, "boot": its boot id.
+func OwnNamespaces() map[string]string {
+	own := map[string]string{}
+	for _, ns := range namespaces {
+		if link, err := os.Readlink("/proc/self/ns/" + ns); err == nil {
+			own[ns] = link
+		}
+	}
+	if id, err := bootID(); err == nil {
+		own[bootKey] = id
+	}
+	return own
+}
+
+func bootID() (string, error) {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(b)), err
+}
+
+func checkNamespaces(c *checks, e Expect) {
+	boot, _ := bootID()
+	own := OwnNamespaces()
+	for _, ns := range namespaces {
+		foreign := ""
+		if boot != "" && e.Foreign[bootKey] == boot {
+			foreign = e.Foreign[ns]
+		}
+		c.add("namespace:"+ns, isOwn(own[ns], initial[ns], foreign), "its own", own[ns])
+	}
+	m, err := os.ReadFile("/proc/self/uid_map")
+	ok, got := mapsIDs(string(m)), strings.Join(strings.Fields(string(m)), " ")
+	if err != nil {
+		ok, got = false, err.Error()
+	}
+	c.add("uid_map", ok, "other ids on the host", got)
+}
+
+func isOwn(link, initial, foreign string) bool {
+	return link != "" && link != initial && link != foreign
+}
+
+// mapsIDs tells whether root in here is somebody else outside.
+func mapsIDs(uidMap string) bool {
+	mapped := false
+	for line := range strings.Lines(uidMap) {
+		f := strings.Fields(line)
+		if len(f) != 3 || f[0] == f[1] {
+			return false
+		}
+		mapped = true
+	}
+	return mapped
+}
+
+// checkNetwork looks for a way out when there must be none.
+func checkNetwork(c *checks, e Expect) {
+	if e.Network != "none" {
+		return
+	}
+	interfaces, err := net.Interfaces()
+	var names []string
+	for _, i := range interfaces {
+		names = append(names, i.Name)
+	}
+	c.equal("network", "lo", strings.Join(names, " "), err)
+}
