@@ -1,0 +1,135 @@
+package process
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func start(t *testing.T, script string) *Process {
+	t.Helper()
+	p, err := Start(Spec{Path: "/bin/sh", Args: []string{"-c", script}, Env: []string{"PATH=/usr/bin:/bin"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// readPIDs reads n process ids, one a line.
+func readPIDs(t *testing.T, r io.Reader, n int) []int {
+	t.Helper()
+	var pids []int
+	for s := bufio.NewScanner(r); len(pids) < n && s.Scan(); {
+		pid, err := strconv.Atoi(s.Text())
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, pid)
+	}
+	if len(pids) != n {
+		t.Fatalf("%d of %d process ids", len(pids), n)
+	}
+	return pids
+}
+
+// alive tells whether pid is a process that isn't a zombie.
+func alive(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(rest, "Z")
+}
+
+func TestExchange(t *testing.T) {
+	p := start(t, `read line; echo "got $line, $HOME"; echo oops >&2; exit 3`)
+	if _, err := io.WriteString(p.Stdin, "hello\n"); err != nil {
+		t.Fatal(err)
+	}
+	out, err := io.ReadAll(p.Stdout)
+	if err != nil || string(out) != "got hello, \n" {
+		t.Errorf("stdout %q, error %v", out, err)
+	}
+	<-p.Done()
+	if err := p.End(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if p.Exit() != "exit status 3" {
+		t.Errorf("exit %q", p.Exit())
+	}
+}
+
+// TestEndWhole: children in the background, deaf to SIGTERM, in other sessions: none is left.
+func TestEndWhole(t *testing.T) {
+	tests := []struct{ name, script string }{
+		{"background child", `sleep 1000 & echo $!; echo $$; wait`},
+		{"deaf to SIGTERM", `trap '' TERM; sleep 1000 & echo $!; echo $$; while :; do wait; done`},
+		{"another session", `setsid sh -c 'echo $$; exec sleep 1000' & echo $$; wait`},
+		{"orphan that holds stdout", `setsid sh -c 'sleep 1000 & echo $!' ; echo $$; exit 0`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := start(t, tt.script)
+			pids := readPIDs(t, p.Stdout, 2)
+			ctx, cancel := context.WithCancel(context.Background())
+			if tt.name == "deaf to SIGTERM" {
+				cancel() // the grace is not what's tested
+			}
+			defer cancel()
+			if err := p.End(ctx); err != nil {
+				t.Error(err)
+			}
+			for _, pid := range pids {
+				if alive(pid) {
+					t.Errorf("process %d is left", pid)
+				}
+			}
+		})
+	}
+}
+
+// TestEndAfterKill: what a killed program leaves behind is ended too.
+func TestEndAfterKill(t *testing.T) {
+	p := start(t, `setsid sleep 1000 & echo $!; wait`)
+	child := readPIDs(t, p.Stdout, 1)[0]
+	if err := syscall.Kill(p.PID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-p.Done()
+	if !alive(child) {
+		t.Fatal("the child ended by itself")
+	}
+	if err := p.End(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if alive(child) || p.Exit() != "signal: killed" {
+		t.Errorf("child alive %v, exit %q", alive(child), p.Exit())
+	}
+}
+
+func TestStderrIsBounded(t *testing.T) {
+	p := start(t, `head -c 200000 /dev/zero | tr '\0' x >&2; echo end >&2; echo`)
+	if _, err := bufio.NewReader(p.Stdout).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	<-p.Done()
+	if err := p.End(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if s := p.Stderr(); len(s) != stderrLimit || !strings.HasSuffix(s, "xend\n") {
+		t.Errorf("%d bytes kept, ending in %q", len(s), s[max(0, len(s)-8):])
+	}
+}
+
+func TestStartFails(t *testing.T) {
+	if _, err := Start(Spec{Path: "/no/such/program"}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("error %v", err)
+	}
+}
