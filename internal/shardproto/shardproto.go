@@ -37,6 +37,16 @@ type Bundle struct {
 	// TokenServers are the labels whose bearer the worker must ask for.
 	TokenServers []string `json:"tokenServers"`
 	Batches      []Batch  `json:"batches"`
+	// Inference is berth's own: how the shard reaches its model.
+	Inference Inference `json:"inference"`
+}
+
+// Inference is the way to the model without anything secret.
+type Inference struct {
+	// Mode is client.ModeGateway or client.ModeAPIKey.
+	Mode string `json:"mode"`
+	// BasePath is the gateway's path below the tunnel's address, "/v1".
+	BasePath string `json:"basePath,omitempty"`
 }
 
 // Shard is one shard's place in the run; Index counts from 0.
