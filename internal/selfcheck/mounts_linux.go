@@ -47,6 +47,8 @@ func checkMounts(c *checks, e Expect) {
 	}
 	got := strings.Join(t.unexpected(e), ", ")
 	c.add("mounts:unexpected", got == "", "", got)
+	got = strings.Join(t.propagating(), ", ")
+	c.add("mounts:propagation", got == "", "", got)
 }
 
 // check adds "mount:PATH" for the type, and one check for each option.
@@ -54,16 +56,19 @@ func (t mountTable) check(c *checks, m Mount) {
 	name := "mount:" + m.Path
 	got := t[m.Path]
 	if m.Type != "" {
-		c.add(name, got != nil && sameType(m.Type, got.FSType), m.Type, fsType(got))
+		c.add(name, sameType(m.Type, fsType(got)), m.Type, fsType(got))
+	}
+	options := mountOptions(got)
+	if m.Type == "cgroup" && fsType(got) == "tmpfs" {
+		options = t.commonOptions(m.Path)
 	}
 	for _, o := range m.Options {
-		options := mountOptions(got)
 		c.add(name+":"+o, slices.Contains(options, o), o, strings.Join(options, ","))
 	}
 }
 
-// sameType takes any version of a cgroup file system; v1's is a tmpfs with one below it for each
-// controller.
+// sameType takes any version of a cgroup file system. v1's is a tmpfs, root's, that may stay
+// writable, with a mount for each controller below it.
 func sameType(want, got string) bool {
 	if want == "cgroup" {
 		return got == "cgroup" || got == "cgroup2" || got == "tmpfs"
@@ -71,9 +76,13 @@ func sameType(want, got string) bool {
 	return want == got
 }
 
+// fsType names what is mounted; a part of a tmpfs is the engine machine's, bound in.
 func fsType(m *mountinfo.Info) string {
-	if m == nil {
+	switch {
+	case m == nil:
 		return "no mount"
+	case m.FSType == "tmpfs" && m.Root != "/":
+		return "bind of " + m.Root
 	}
 	return m.FSType
 }
@@ -88,6 +97,23 @@ func mountOptions(m *mountinfo.Info) []string {
 		options = append(options, "ro")
 	}
 	return options
+}
+
+// commonOptions are those that every mount below a path has.
+func (t mountTable) commonOptions(dir string) []string {
+	var common []string
+	first := true
+	for p, m := range t {
+		if !strings.HasPrefix(p, dir+"/") {
+			continue
+		}
+		options := mountOptions(m)
+		if first {
+			common, first = options, false
+		}
+		common = slices.DeleteFunc(slices.Clone(common), func(o string) bool { return !slices.Contains(options, o) })
+	}
+	return common
 }
 
 // checkTmpfs adds the checks of t.check and "mount:PATH:size", ":mode", ":uid", ":gid", ":rw", and
@@ -129,6 +155,18 @@ func (t mountTable) unexpected(e Expect) []string {
 	for p, m := range t {
 		if !slices.Contains(known, p) && !harmless(m) {
 			found = append(found, fmt.Sprintf("%s (%s %s)", p, m.FSType, m.Options))
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// propagating gives the mounts that later mounts on the engine's machine would show up in.
+func (t mountTable) propagating() []string {
+	var found []string
+	for p, m := range t {
+		if strings.Contains(m.Optional, "shared:") || strings.Contains(m.Optional, "master:") {
+			found = append(found, p+" ("+m.Optional+")")
 		}
 	}
 	slices.Sort(found)
