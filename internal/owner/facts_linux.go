@@ -1,0 +1,58 @@
+package owner
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// initialPIDNamespace is the host's own (PID_NS_INIT_INO of linux/nsfs.h).
+const initialPIDNamespace = "pid:[4026531836]"
+
+// place gives all of this process's identity but the process.
+func place() (Identity, error) {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return Identity{}, err
+	}
+	ns, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return Identity{}, err
+	}
+	id := Identity{Boot: strings.TrimSpace(string(boot)), PIDNamespace: ns}
+	if ns == initialPIDNamespace {
+		machine, _ := os.ReadFile("/etc/machine-id")
+		id.Host = hostID(strings.TrimSpace(string(machine)))
+	}
+	return id, nil
+}
+
+// startTime gives field 22 of /proc/PID/stat: clock ticks since boot, which setting the clock
+// doesn't change. That a process is gone is kill(2)'s word, since /proc may hide other users'.
+func startTime(pid int) (string, error) {
+	if err := unix.Kill(pid, 0); errors.Is(err, unix.ESRCH) {
+		return "", errGone
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "", err
+	}
+	return parseStat(stat)
+}
+
+// parseStat reads from behind the command, which may hold spaces and parentheses itself.
+func parseStat(stat []byte) (string, error) {
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	const state, start = 3 - 3, 22 - 3 // proc_pid_stat(5); the first field left is the third
+	if len(fields) <= start {
+		return "", fmt.Errorf("stat has %d fields", len(fields))
+	}
+	if s := fields[state][0]; s == 'Z' || s == 'X' {
+		return "", errGone
+	}
+	return string(fields[start]), nil
+}
