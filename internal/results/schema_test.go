@@ -1,0 +1,118 @@
+package results
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/shardproto"
+	"github.com/berth-run/berth/schema"
+	"github.com/berth-run/berth/session/client"
+)
+
+// writeEverything is a run with every kind of file and outcome, and a second one to compare.
+func writeEverything(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	e := sampleEval(t, false)
+	r := newRun(t, e, dir, start)
+	finish(t, r, e, collect(t, r, e, allAnswered), true)
+	if ok, err := r.PublishLatest(); !ok || err != nil {
+		t.Fatalf("%v %v", ok, err)
+	}
+	part := *e
+	part.Selection.Trials = 2
+	second := newRun(t, &part, dir, start.AddDate(0, 0, 1))
+	finish(t, second, &part, collect(t, second, &part, func(k shardproto.Key) *client.Result {
+		res := answered(k)
+		switch {
+		case k.CaseID == "sum" && k.Trial == 0:
+			return nil
+		case k.CaseID == "tool":
+			res = client.Result{Infrastructure: true, FailureKind: code.ShardSilent, Error: "shard_silent: nothing for 60 s"}
+		}
+		return &res
+	}), true)
+	return dir
+}
+
+// validateAll checks every JSON file below dir and gives the kinds it met.
+func validateAll(t *testing.T, dir string, compiled func(kind string) *jsonschema.Schema) map[string]int {
+	t.Helper()
+	kinds := map[string]int{}
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		var env Envelope
+		if err := json.Unmarshal(data, &env); err != nil {
+			return err
+		}
+		kinds[env.Kind]++
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(string(data)))
+		if err != nil {
+			return err
+		}
+		if err := compiled(env.Kind).Validate(v); err != nil {
+			t.Errorf("%s: %v", p, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kinds
+}
+
+func checkKinds(t *testing.T, kinds map[string]int) {
+	t.Helper()
+	for _, k := range []string{KindRun, KindTrial, KindScore, KindResults, KindSummary, KindLatest} {
+		if kinds[k] == 0 {
+			t.Errorf("no file of kind %s was checked", k)
+		}
+	}
+}
+
+func TestFilesFitOurSchemas(t *testing.T) {
+	checkKinds(t, validateAll(t, writeEverything(t), func(kind string) *jsonschema.Schema {
+		s, err := schema.Compile(schema.RunKind(kind))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}))
+}
+
+// publishedSchemas is a folder with MST's own schemas, which aren't part of the project.
+func publishedSchemas(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("BERTH_MST_SCHEMAS")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "shared", "data", "mst-schema")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "run", "v1", "run.schema.json")); err != nil {
+		t.Skip("MST's published schemas aren't here; clone gleanwork/mcp-server-tester and set BERTH_MST_SCHEMAS to its schema folder")
+	}
+	return dir
+}
+
+func TestFilesFitPublishedSchemas(t *testing.T) {
+	dir := publishedSchemas(t)
+	checkKinds(t, validateAll(t, writeEverything(t), func(kind string) *jsonschema.Schema {
+		s, err := jsonschema.NewCompiler().Compile(filepath.Join(dir, "run", "v1", kind+".schema.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}))
+}
