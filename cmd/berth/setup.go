@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berth-run/berth/image"
+	"github.com/berth-run/berth/internal/eval"
+	"github.com/berth-run/berth/internal/evalconfig"
+	"github.com/berth-run/berth/internal/runner"
+)
+
+func newRunner() *cobra.Command {
+	c := &cobra.Command{Use: "runner", Short: "Set a runner up", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c.AddCommand(newSetup())
+	return c
+}
+
+func newSetup() *cobra.Command {
+	var config, name string
+	var options []string
+	var refresh bool
+	c := &cobra.Command{
+		Use:   "setup podman --config eval.json",
+		Short: "Build the image that an eval's client needs, and give it to the engine",
+		Long: `Builds the image with no daemon, no registry and no root: Debian's root file system from this
+machine's mirror, the client's app from its npm package, a folder of your own, and berth's worker.
+What was built is kept by content in ~/.cache/berth; a second set-up has nothing to do.
+
+Runner options (--runner-option key=value, repeatable):
+` + runner.OptionsHelp(),
+		Example: `  berth runner setup podman --config eval.json
+  berth runner setup podman --config eval.json --runner-option packages=nodejs --runner-option overlay=./connectors`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			o, err := runner.ParseOptions(options)
+			if err != nil {
+				return err
+			}
+			e, err := loadEval(config, evalconfig.ResolveOptions{RootDir: "."})
+			if err != nil {
+				return err
+			}
+			ctx, stop := untilInterrupt(c.Context())
+			defer stop()
+			engine, err := eval.OpenEngine(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			defer engine.Close() //nolint:errcheck // its own service ends with this process anyway
+			s := eval.Setup{Engine: engine, Eval: e, Options: o, Name: name, Refresh: refresh, Progress: steps(c.ErrOrStderr())}
+			img, err := s.Do(ctx)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%s %s\n", img.Ref, img.Digest)
+			return err
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&config, "config", "c", "", "the eval config (required)")
+	f.StringArrayVar(&options, "runner-option", nil, "key=value, repeatable; see above")
+	f.StringVar(&name, "name", "", "the image's name in the engine (default localhost/berth-<client>-linux:<version>); run it by image=NAME")
+	f.BoolVar(&refresh, "refresh", false, "build the root file system again, with today's packages")
+	_ = c.MarkFlagRequired("config") // it's registered above
+	return c
+}
+
+// steps prints a build's events: a line when a step ends, and one every few seconds of a long one.
+func steps(w io.Writer) func(image.Event) {
+	var last time.Time
+	return func(e image.Event) {
+		switch {
+		case e.Done:
+			fmt.Fprintf(w, "[berth] %s\n", stepLine(e))
+		case time.Since(last) > 5*time.Second:
+			last = time.Now()
+			fmt.Fprintf(w, "[berth] %s …\n", stepLine(e))
+		}
+	}
+}
+
+func stepLine(e image.Event) string {
+	line := e.Step
+	if e.Detail != "" {
+		line += " " + e.Detail
+	}
+	switch {
+	case e.Cached:
+		return line + ": already there"
+	case e.Bytes > 0 && e.Total > e.Bytes:
+		return fmt.Sprintf("%s: %s of %s", line, megabytes(e.Bytes), megabytes(e.Total))
+	case e.Bytes > 0:
+		return line + ": " + megabytes(e.Bytes)
+	}
+	return line
+}
+
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

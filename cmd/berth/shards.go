@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berth-run/berth/internal/eval"
+	"github.com/berth-run/berth/internal/owner"
+)
+
+func newPs() *cobra.Command {
+	var name string
+	c := &cobra.Command{
+		Use: "ps", Short: "List berth's shards on an engine", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			ctx, stop := untilInterrupt(c.Context())
+			defer stop()
+			engine, err := eval.OpenEngine(ctx, name)
+			if err != nil {
+				return err
+			}
+			defer engine.Close() //nolint:errcheck // its own service ends with this process anyway
+			shards, err := engine.List(ctx, map[string]string{owner.LabelRun: ""})
+			if err != nil {
+				return err
+			}
+			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 3, ' ', 0)
+			fmt.Fprintln(w, "CONTAINER\tRUN\tSHARD\tSTATE\tAGE\tOWNER\tKEPT")
+			for _, l := range shards {
+				s, err := owner.Parse(l.Labels)
+				if err != nil {
+					continue // somebody else's use of our label
+				}
+				verdict, err := s.Owner.Judge()
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(w, "%.12s\t%s\t%d\t%s\t%s\t%s\t%t\n", l.ID, s.Run, s.Index+1, l.State, time.Since(s.Created).Round(time.Second), verdict, s.Keep)
+			}
+			return w.Flush()
+		},
+	}
+	c.Flags().StringVar(&name, "runner", eval.RunnerPodman, "the container engine")
+	return c
+}
+
+func newSweep() *cobra.Command {
+	var name string
+	var dryRun bool
+	c := &cobra.Command{
+		Use:   "sweep",
+		Short: "Remove shards whose owner is provably dead",
+		Long: `Removes the shards that a killed berth left on an engine. Every run does so at its start. A shard
+is removed only when its owner ran on this machine and is provably gone; never a kept one, and
+never one of another machine or another container's berth.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			ctx, stop := untilInterrupt(c.Context())
+			defer stop()
+			engine, err := eval.OpenEngine(ctx, name)
+			if err != nil {
+				return err
+			}
+			defer engine.Close() //nolint:errcheck // its own service ends with this process anyway
+			swept, err := owner.Sweep(ctx, engine, dryRun)
+			verb := "removed"
+			if dryRun {
+				verb = "would remove"
+			}
+			for _, s := range swept {
+				fmt.Fprintf(c.OutOrStdout(), "%s %s of run %s\n", verb, s.Name, s.Run)
+			}
+			return err
+		},
+	}
+	c.Flags().StringVar(&name, "runner", eval.RunnerPodman, "the container engine")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "only tell")
+	return c
+}

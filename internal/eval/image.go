@@ -1,0 +1,112 @@
+package eval
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/berth-run/berth/backends"
+	"github.com/berth-run/berth/image"
+	"github.com/berth-run/berth/internal/evalconfig"
+	"github.com/berth-run/berth/internal/runner"
+	"github.com/berth-run/berth/internal/version"
+)
+
+// ErrImage: the engine lacks the image that the run needs; the text says how to get it.
+var ErrImage = errors.New("image not ready")
+
+// Setup is `berth runner setup`.
+type Setup struct {
+	Engine  backends.Backend
+	Eval    *evalconfig.Eval
+	Options runner.Options
+	// Name is the image's in the engine; default ImageName of the eval's client.
+	Name string
+	// Refresh builds the root file system again, with the mirror's packages of today.
+	Refresh  bool
+	Progress func(image.Event)
+}
+
+// ImageName is what set-up calls a client's image, and a run looks for.
+func ImageName(client string) string {
+	return fmt.Sprintf("localhost/berth-%s-linux:%s", client, version.Version)
+}
+
+// Do builds the image, or finds it in the cache, and gives it to the engine.
+func (s *Setup) Do(ctx context.Context) (backends.Image, error) {
+	recipe, err := s.recipe(ctx)
+	if err != nil {
+		return backends.Image{}, err
+	}
+	built, err := image.Build(ctx, recipe, image.Options{
+		Mirror: s.Options.Mirror, Refresh: s.Refresh, Check: strictCheck(), Progress: s.Progress,
+	})
+	if err != nil {
+		return backends.Image{}, err
+	}
+	if built.Ref = s.Name; built.Ref == "" {
+		built.Ref = ImageName(recipe.Client)
+	}
+	img, err := image.Import(ctx, s.Engine, built)
+	return img, errors.Join(err, built.Close())
+}
+
+func (s *Setup) recipe(ctx context.Context) (image.Recipe, error) {
+	info, err := s.Engine.Info(ctx)
+	if err != nil {
+		return image.Recipe{}, err
+	}
+	client, err := imageClient(s.Eval)
+	if err != nil {
+		return image.Recipe{}, err
+	}
+	worker, err := workerFile(info.Arch)
+	if err != nil {
+		return image.Recipe{}, err
+	}
+	r := image.Recipe{
+		Client: client, Version: s.Options.Codex, Arch: info.Arch, Suite: s.Options.Suite,
+		Packages: s.Options.Packages, Overlay: s.Options.Overlay, Worker: worker,
+	}
+	if s.Options.Image != "" {
+		r.Base, err = image.OpenBase(ctx, s.Options.Image, info.Arch, s.Engine)
+	}
+	return r, err
+}
+
+// findImage gives the image of a run: the one it names, or set-up's. It must have been made by set-up
+// with this very worker, so that both ends of the link are of one build.
+func findImage(ctx context.Context, engine backends.Backend, arch, client, name string) (backends.Image, error) {
+	again := "run `berth runner setup podman --config …` first"
+	if name == "" {
+		name = ImageName(client)
+	} else {
+		again = fmt.Sprintf("run `berth runner setup podman --config … --runner-option image=%s --name NAME`, then this with image=NAME", name)
+	}
+	img, err := engine.Image(ctx, name)
+	if errors.Is(err, backends.ErrNotFound) {
+		return img, fmt.Errorf("%w: the engine doesn't have %s; %s", ErrImage, name, again)
+	}
+	if err != nil {
+		return img, err
+	}
+	worker, err := workerFile(arch)
+	if err != nil {
+		return img, err
+	}
+	body, err := os.ReadFile(worker)
+	if err != nil {
+		return img, err
+	}
+	sum := sha256.Sum256(body)
+	switch img.Labels[image.LabelWorker] {
+	case hex.EncodeToString(sum[:]):
+		return img, nil
+	case "":
+		return img, fmt.Errorf("%w: %s isn't one of berth's; %s", ErrImage, name, again)
+	}
+	return img, fmt.Errorf("%w: %s was made by another build of berth; %s (nothing but the worker is rebuilt)", ErrImage, name, again)
+}

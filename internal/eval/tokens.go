@@ -1,0 +1,129 @@
+package eval
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/berth-run/berth/internal/evalconfig"
+	"github.com/berth-run/berth/internal/redact"
+	"github.com/berth-run/berth/internal/shardproto"
+)
+
+// ErrSecrets: --secrets-file can't be read. The text names a line, never its content.
+var ErrSecrets = errors.New("secrets file")
+
+// serverTokens gives the bearers of the eval's MCP servers, from the environment or the secrets
+// file, when a shard asks for them. Only access tokens go to a shard.
+type serverTokens struct {
+	servers map[string]*evalconfig.Server
+	env     map[string]string
+	secrets *redact.Set
+}
+
+func newServerTokens(e *evalconfig.Eval, secretsFile string, secrets *redact.Set) (*serverTokens, error) {
+	t := &serverTokens{servers: map[string]*evalconfig.Server{}, env: map[string]string{}, secrets: secrets}
+	if secretsFile != "" {
+		env, err := readSecrets(secretsFile)
+		if err != nil {
+			return nil, err
+		}
+		t.env = env
+	}
+	for i := range e.Config.Servers {
+		s := &e.Config.Servers[i]
+		t.servers[s.Label] = s
+		if s.Token != "" {
+			secrets.Add(s.Token)
+		}
+	}
+	return t, t.present(e)
+}
+
+// present finds a missing variable before anything is started.
+func (t *serverTokens) present(e *evalconfig.Eval) error {
+	for i := range e.Variants {
+		for _, s := range e.Variants[i].Servers {
+			if s.NeedsToken() {
+				if _, err := t.get(s.Label); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Token is runner.Run's ServerToken.
+func (t *serverTokens) Token(_ context.Context, label string) (shardproto.Token, error) {
+	token, err := t.get(label)
+	return shardproto.Token{AccessToken: token}, err
+}
+
+func (t *serverTokens) get(label string) (string, error) {
+	s := t.servers[label]
+	if s == nil || !s.NeedsToken() {
+		return "", fmt.Errorf("server %q has no token", label)
+	}
+	if s.Token != "" {
+		return s.Token, nil
+	}
+	token, ok := t.env[s.AccessTokenEnv]
+	if !ok {
+		token = os.Getenv(s.AccessTokenEnv)
+	}
+	if token == "" {
+		return "", fmt.Errorf("server %q: its accessTokenEnv %s is not set, neither in the environment nor in --secrets-file", label, s.AccessTokenEnv)
+	}
+	t.secrets.Add(token)
+	return token, nil
+}
+
+// readSecrets takes a JSON object of strings, or lines of NAME=value as in a dotenv file.
+func readSecrets(path string) (map[string]string, error) {
+	body, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSecrets, err)
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
+		var env map[string]string
+		if json.Unmarshal(body, &env) != nil { // its error could quote a secret
+			return nil, fmt.Errorf("%w %s: it isn't a JSON object of strings", ErrSecrets, path)
+		}
+		return env, nil
+	}
+	return dotenv(path, body)
+}
+
+func dotenv(path string, body []byte) (map[string]string, error) {
+	env := map[string]string{}
+	lines := bufio.NewScanner(bytes.NewReader(body))
+	lines.Buffer(nil, 1<<20)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, value, ok := strings.Cut(strings.TrimPrefix(line, "export "), "=")
+		if !ok || name != strings.TrimSpace(name) || name == "" {
+			return nil, fmt.Errorf("%w %s:%d: want NAME=value", ErrSecrets, path, n)
+		}
+		env[name] = unquote(value)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%w %s: %w", ErrSecrets, path, err)
+	}
+	return env, nil
+}
+
+func unquote(v string) string {
+	if n := len(v); n >= 2 && (v[0] == '"' || v[0] == '\'') && v[n-1] == v[0] {
+		return v[1 : n-1]
+	}
+	return v
+}
