@@ -1,0 +1,227 @@
+package codex
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/mcp"
+	"github.com/berth-run/berth/internal/redact"
+	"github.com/berth-run/berth/session/client"
+	"github.com/berth-run/berth/session/client/process"
+)
+
+// Setup is where Codex is and where its trials live.
+type Setup struct {
+	// Path is the Codex binary; "" is DefaultPath.
+	Path string
+	// Dir holds the trials' homes. It must not be below the temporary folder, where Codex refuses to
+	// run commands. "" is .berth-codex in HOME.
+	Dir string
+	// Redact is applied to all text that leaves the client; nil starts an empty set. The client adds
+	// the secrets that it gets to see.
+	Redact *redact.Set
+	// Limits replace the contract's, for tests; zero fields keep theirs.
+	Limits Limits
+}
+
+// Limits are the waiting times of contract §4.5.
+type Limits struct {
+	// Bind is how long a prompt may take to show in a record.
+	Bind time.Duration
+	// Stall is how long a record may stay as it is.
+	Stall time.Duration
+	// Poll is how often the record is looked at when nothing is heard.
+	Poll time.Duration
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Bind == 0 {
+		l.Bind = 120 * time.Second
+	}
+	if l.Stall == 0 {
+		l.Stall = 120 * time.Second
+	}
+	if l.Poll == 0 {
+		l.Poll = 750 * time.Millisecond
+	}
+	return l
+}
+
+// Client drives Codex. It implements client.Client.
+type Client struct{ opts Setup }
+
+var _ client.Client = (*Client)(nil)
+
+// New makes a client; nothing is started or looked at before Open.
+func New(s Setup) *Client {
+	if s.Path == "" {
+		s.Path = DefaultPath
+	}
+	if s.Dir == "" {
+		home, _ := os.UserHomeDir() // "" is found out by Open
+		s.Dir = filepath.Join(home, ".berth-codex")
+	}
+	if s.Redact == nil {
+		s.Redact = &redact.Set{}
+	}
+	s.Limits = s.Limits.withDefaults()
+	return &Client{opts: s}
+}
+
+// Info asks the binary for its version.
+func (c *Client) Info(ctx context.Context) (client.Info, error) {
+	info := client.Info{Name: Name}
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, c.opts.Path, "--version")
+	// An empty HOME keeps it from making a folder there.
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=/nonexistent"}
+	out, err := cmd.Output()
+	if err != nil {
+		return info, code.Errorf(code.CodexPathInvalid, "%s --version: %w", c.opts.Path, err)
+	}
+	fields := strings.Fields(string(out)) // "codex-cli 0.171.0"
+	if len(fields) == 0 {
+		return info, code.Errorf(code.CodexPathInvalid, "%s tells no version", c.opts.Path)
+	}
+	info.Version = fields[len(fields)-1]
+	return info, nil
+}
+
+// session is one batch. It implements client.Session.
+type session struct {
+	client    *Client
+	batch     client.Batch
+	options   Options
+	redact    *redact.Set
+	dir       string // the batch's homes
+	readiness client.Readiness
+
+	mu     sync.Mutex
+	broken error // a trial couldn't be cleaned up: no other may run beside what is left
+}
+
+// Open readies a batch: settings, machine, API key, MCP servers, and one start of the app server.
+func (c *Client) Open(ctx context.Context, b client.Batch) (client.Session, error) {
+	o, err := CheckBatch(b)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.checkMachine(b.EvidenceDir); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(c.opts.Dir, "batch-")
+	if err != nil {
+		return nil, code.Errorf(code.HomeUnsafe, "%w", err)
+	}
+	s := &session{client: c, batch: b, options: o, redact: c.opts.Redact, dir: dir}
+	for _, srv := range b.Servers {
+		s.redact.Add(srv.Token)
+	}
+	s.noteToken()
+	if err := s.ready(ctx); err != nil {
+		return nil, errors.Join(s.clean(err), s.Close(ctx))
+	}
+	return s, nil
+}
+
+// ready proves what can be proved before the first prompt, in a home of its own that is gone after.
+func (s *session) ready(ctx context.Context) (err error) {
+	s.readiness = client.Readiness{
+		Login: "not-run", Inference: s.batch.Inference.Mode, MCPPreflight: []client.ServerStatus{},
+	}
+	h, err := newHome(s.dir)
+	defer func() { err = errors.Join(err, h.remove()) }()
+	if err != nil {
+		return err
+	}
+	mark := process.NewMark()
+	if err := s.configure(h, mark); err != nil {
+		return err
+	}
+	if s.batch.Inference.Mode == client.ModeAPIKey {
+		s.readiness.Login = "failed"
+		if err := s.login(ctx, h, mark); err != nil {
+			return err
+		}
+		s.readiness.Login = "verified"
+	}
+	if err := s.preflight(ctx, h); err != nil {
+		return err
+	}
+	return s.probe(ctx, h, mark)
+}
+
+func (s *session) preflight(ctx context.Context, h home) error {
+	if len(s.batch.Servers) == 0 {
+		return nil
+	}
+	all, err := mcp.Preflight(ctx, s.batch.Servers, mcp.Options{
+		Env: flatten(baseEnv(h)), Dir: h.workspace(), Redact: s.redact,
+	})
+	s.readiness.MCPPreflight = all
+	return err
+}
+
+// configure writes a home's config.toml.
+func (s *session) configure(h home, mark string) error {
+	name, value := process.MarkEnv(mark)
+	text, err := Config(Settings{
+		Model: s.batch.Model, Effort: s.options.ReasoningEffort, Workspace: h.workspace(),
+		Inference: s.batch.Inference, Servers: s.batch.Servers,
+		// Codex cleans the environment that its servers get; by this they're still found at the end.
+		ServerEnv: map[string]string{name: value},
+	})
+	if err == nil {
+		err = h.writeConfig(text)
+	}
+	if err != nil {
+		return code.Errorf(code.HomeUnsafe, "config.toml: %w", err)
+	}
+	return nil
+}
+
+// Readiness is what Open proved.
+func (s *session) Readiness() client.Readiness { return s.readiness }
+
+// Close removes the batch's folder. Every trial has ended its own processes before.
+func (s *session) Close(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(s.broken, home{dir: s.dir}.remove())
+}
+
+// noteToken adds the present inference token to what is redacted. It's renewed in place, so this is
+// done again at every end of a trial.
+func (s *session) noteToken() {
+	if s.batch.Inference.Mode != client.ModeGateway {
+		return
+	}
+	if b, err := os.ReadFile(s.batch.Inference.TokenFile); err == nil { // a missing one shows as the gateway's 401
+		s.redact.Add(strings.TrimSpace(string(b)))
+	}
+}
+
+// clean redacts an error and keeps its code.
+func (s *session) clean(err error) error {
+	if c := code.Of(err); c != "" {
+		return &code.Error{Code: c, Detail: s.redact.String(detail(err)), Err: err}
+	}
+	return s.redact.Error(err)
+}
+
+// detail is an error's text without its code in front.
+func detail(err error) string {
+	var e *code.Error
+	if errors.As(err, &e) {
+		return e.Detail
+	}
+	return err.Error()
+}

@@ -1,0 +1,159 @@
+package codex
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/berth-run/berth/session/client"
+)
+
+// maxConfig bounds config.toml (contract §4.1).
+const maxConfig = 128 << 10
+
+// provider is the gateway's id in config.toml.
+const provider = "mst_gateway"
+
+// Settings are what one trial's config.toml is made from.
+type Settings struct {
+	Model string
+	// Effort is a reasoning effort, "" for the model's own.
+	Effort    string
+	Workspace string
+	Inference client.Inference
+	Servers   []client.Server
+	// ServerEnv is added to every stdio server's environment.
+	ServerEnv map[string]string
+}
+
+// The keys of config.toml, for Codex 0.171 (contract §4.1 and §6.1).
+type config struct {
+	CredentialsStore string `toml:"cli_auth_credentials_store"`
+	Model            string `toml:"model"`
+	Effort           string `toml:"model_reasoning_effort,omitempty"`
+	Provider         string `toml:"model_provider,omitempty"`
+	ApprovalPolicy   string `toml:"approval_policy"`
+	SandboxMode      string `toml:"sandbox_mode"`
+	WebSearch        string `toml:"web_search"`
+	CheckForUpdate   bool   `toml:"check_for_update_on_startup"`
+
+	Providers map[string]providerTable `toml:"model_providers,omitempty"`
+	Features  map[string]bool          `toml:"features"`
+	Plugins   map[string]pluginTable   `toml:"plugins"`
+	Projects  map[string]projectTable  `toml:"projects"`
+	Servers   map[string]serverTable   `toml:"mcp_servers,omitempty"`
+}
+
+type providerTable struct {
+	Name    string    `toml:"name"`
+	BaseURL string    `toml:"base_url"`
+	WireAPI string    `toml:"wire_api"`
+	Auth    authTable `toml:"auth"`
+}
+
+type authTable struct {
+	Command           string   `toml:"command"`
+	Args              []string `toml:"args"`
+	RefreshIntervalMs int      `toml:"refresh_interval_ms"`
+}
+
+type pluginTable struct {
+	Enabled bool `toml:"enabled"`
+}
+
+type projectTable struct {
+	TrustLevel string `toml:"trust_level"`
+}
+
+type serverTable struct {
+	Command string            `toml:"command,omitempty"`
+	Args    []string          `toml:"args,omitempty"`
+	Cwd     string            `toml:"cwd,omitempty"`
+	Env     map[string]string `toml:"env,omitempty"`
+	URL     string            `toml:"url,omitempty"`
+	Bearer  string            `toml:"bearer_token_env_var,omitempty"`
+	// StartupTimeout is in seconds: connectors may be slow at their first start.
+	StartupTimeout int `toml:"startup_timeout_sec"`
+}
+
+// Config is a trial's config.toml. It holds no secret: tokens are in the token file and in the app's
+// environment. minTools is berth's own and isn't in it.
+func Config(s Settings) ([]byte, error) {
+	c := config{
+		// A trial's home is gone with the trial, and there's no keyring without a desktop.
+		CredentialsStore: "file",
+		Model:            s.Model,
+		Effort:           s.Effort,
+		ApprovalPolicy:   "never",
+		SandboxMode:      "danger-full-access", // the shard is the sandbox; bubblewrap can't nest in it
+		WebSearch:        "disabled",
+		// Unpacks 1.6 GB at start.
+		Features: map[string]bool{"workspace_dependencies": false},
+		Plugins:  map[string]pluginTable{"unified-computer-use@openai-bundled": {}},
+		Projects: map[string]projectTable{s.Workspace: {TrustLevel: "trusted"}},
+		Servers:  map[string]serverTable{},
+	}
+	if s.Inference.Mode == client.ModeGateway {
+		c.Provider = provider
+		c.Providers = map[string]providerTable{provider: gatewayTable(s.Inference)}
+	}
+	for i, srv := range s.Servers {
+		c.Servers[srv.Label] = serverEntry(i, srv, s.ServerEnv)
+	}
+	var b bytes.Buffer
+	if err := toml.NewEncoder(&b).Encode(c); err != nil {
+		return nil, err
+	}
+	if b.Len() > maxConfig {
+		return nil, fmt.Errorf("config.toml has %d bytes, the limit is %d", b.Len(), maxConfig)
+	}
+	return b.Bytes(), nil
+}
+
+func gatewayTable(i client.Inference) providerTable {
+	return providerTable{
+		Name: "gateway", BaseURL: i.BaseURL, WireAPI: "responses",
+		Auth: authTable{Command: "/bin/cat", Args: []string{i.TokenFile}, RefreshIntervalMs: 60_000},
+	}
+}
+
+func serverEntry(index int, s client.Server, extra map[string]string) serverTable {
+	t := serverTable{StartupTimeout: 30}
+	if s.URL != "" {
+		t.URL = s.URL
+		if s.Token != "" {
+			t.Bearer = tokenVar(index)
+		}
+		return t
+	}
+	t.Command, t.Args, t.Cwd, t.Env = s.Command, s.Args, s.Cwd, map[string]string{}
+	for name, value := range s.Env {
+		t.Env[name] = value
+	}
+	for name, value := range extra {
+		t.Env[name] = value
+	}
+	return t
+}
+
+// tokenVar names the variable that holds a server's bearer, by its place in the variant's list.
+func tokenVar(index int) string { return "MST_CHATGPT_MCP_TOKEN_" + strconv.Itoa(index) }
+
+// SampleConfig is a config.toml with every key that Config can write, for a check against a Codex
+// binary when an image is built.
+func SampleConfig() []byte {
+	b, err := Config(Settings{
+		Model: "gpt-5.5", Effort: "medium", Workspace: "/home/berth/workspace",
+		Inference: client.Inference{Mode: client.ModeGateway, BaseURL: "http://127.0.0.1:4180/v1", TokenFile: "/run/berth/tokens/inference"},
+		Servers: []client.Server{
+			{Label: "files", Command: "/usr/bin/true", Args: []string{"-v"}, Cwd: "/", Env: map[string]string{"A": "b"}},
+			{Label: "wiki", URL: "http://127.0.0.1:1/mcp", Token: "x"},
+		},
+	})
+	if err != nil {
+		panic(err) // constant input; a test makes it
+	}
+	return b
+}
