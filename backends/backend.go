@@ -164,7 +164,14 @@ type Image struct {
 type Listed struct {
 	ID      string
 	Name    string
-	State   string // created, running, exited
+	State   string // one of the State constants
 	Created time.Time
 	Labels  map[string]string
 }
+
+// States of a shard, as List gives them.
+const (
+	StateCreated = "created"
+	StateRunning = "running"
+	StateExited  = "exited"
+)

@@ -1,0 +1,108 @@
+package backendtest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/berth-run/berth/backends"
+)
+
+var listCases = []testCase{
+	{"list: by labels", "", testListLabels},
+	{"list: every byte of a label", "", testLabelBytes},
+	{"list: states", "", testListStates},
+}
+
+func testListLabels(t *testing.T, e *env) {
+	a, b := e.config(t), e.config(t)
+	a.Labels = map[string]string{runLabel: e.run, "berth.test.a": "1", "berth.test.b": "x"}
+	b.Labels = map[string]string{runLabel: e.run, "berth.test.a": "2", "berth.test.b": "x"}
+	e.create(t, a)
+	e.create(t, b)
+	tests := []struct {
+		name   string
+		labels map[string]string
+		want   []string
+	}{
+		{"one value", map[string]string{"berth.test.a": "1"}, []string{a.Name}},
+		{"any value", map[string]string{"berth.test.a": ""}, []string{a.Name, b.Name}},
+		{"all of them", map[string]string{"berth.test.a": "2", "berth.test.b": "x"}, []string{b.Name}},
+		{"not both", map[string]string{"berth.test.a": "1", "berth.test.b": "y"}, nil},
+		{"a part of a key", map[string]string{"berth.test": ""}, nil},
+		{"no pattern", map[string]string{"berth.test.*": ""}, nil},
+		{"no pattern in a value", map[string]string{"berth.test.a": "*"}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.labels[runLabel] = e.run
+			var got []string
+			for _, l := range e.list(t, tt.labels) {
+				got = append(got, l.Name)
+			}
+			slices.Sort(got)
+			slices.Sort(tt.want)
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("listed %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+func testLabelBytes(t *testing.T, e *env) {
+	var key, value strings.Builder
+	for b := byte('!'); b < 0x7f; b++ {
+		if b != '=' {
+			key.WriteByte(b)
+		}
+	}
+	for r := rune(1); r < 0x180; r++ {
+		value.WriteRune(r)
+	}
+	c := e.config(t)
+	c.Labels[key.String()] = value.String()
+	c.Labels["berth.test.empty"] = ""
+	c.Labels["berth.test.long"] = strings.Repeat("x", 4000)
+	e.create(t, c)
+	got := e.list(t, map[string]string{key.String(): value.String(), runLabel: e.run})
+	if len(got) != 1 {
+		t.Fatalf("listed %d shards, want 1", len(got))
+	}
+	for k, v := range c.Labels {
+		if w, ok := got[0].Labels[k]; !ok || w != v {
+			t.Errorf("label %q came back as %q, want %q", k, w, v)
+		}
+	}
+}
+
+func testListStates(t *testing.T, e *env) {
+	want := map[string]string{}
+	created := e.create(t, e.config(t))
+	want[created.ID()] = backends.StateCreated
+	want[e.started(t).ID()] = backends.StateRunning
+	ended := e.started(t, "exit", "1")
+	if _, err := ended.Wait(e.context(t)); err != nil {
+		t.Fatal(err)
+	}
+	want[ended.ID()] = backends.StateExited
+	got := map[string]string{}
+	for _, l := range e.list(t, map[string]string{runLabel: e.run}) {
+		got[l.ID] = l.State
+		if l.Created.IsZero() {
+			t.Errorf("%s has no time of creation", l.Name)
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("listed %v, want %v", got, want)
+	}
+}
+
+func (e *env) list(t *testing.T, labels map[string]string) []backends.Listed {
+	t.Helper()
+	l, err := e.List(e.context(t), labels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}

@@ -1,0 +1,139 @@
+package podman
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/containers/podman/v5/pkg/bindings"
+)
+
+// apiVersion is the newest that this package was written against. Podman answers an older server's
+// best to a path of a newer version, 4.3 included.
+const apiVersion = "5.8.3"
+
+// maxErrorBody bounds what is read of an error's body.
+const maxErrorBody = 64 << 10
+
+// client is a connection to libpod's API. It's the bindings' connection, without its DoRequest: that
+// one sends a failed request again, up to three times, with sleeps between, even a POST and even
+// after the context has ended.
+type client struct {
+	conn *bindings.Connection
+	base string
+}
+
+func newClient(conn *bindings.Connection) *client {
+	base := "http://d"
+	if conn.URI.Scheme == "tcp" {
+		base = "http://" + conn.URI.Host + conn.URI.Path
+	}
+	if t, ok := conn.Client.Transport.(*http.Transport); ok {
+		// A run has a connection in use per shard and more; the default of 2 dials anew all the time.
+		t.MaxIdleConnsPerHost = 16
+	}
+	return &client{conn: conn, base: base + "/v" + apiVersion + "/libpod"}
+}
+
+func (c *client) close() { c.conn.Client.CloseIdleConnections() }
+
+// route fills the verbs of format with escaped segments.
+func route(format string, segments ...string) string {
+	args := make([]any, len(segments))
+	for i, s := range segments {
+		args[i] = url.PathEscape(s)
+	}
+	return fmt.Sprintf(format, args...)
+}
+
+func (c *client) get(ctx context.Context, path string, q url.Values, out any) error {
+	return c.do(ctx, http.MethodGet, path, q, nil, out)
+}
+
+func (c *client) post(ctx context.Context, path string, q url.Values, in, out any) error {
+	return c.do(ctx, http.MethodPost, path, q, in, out)
+}
+
+func (c *client) delete(ctx context.Context, path string, q url.Values, out any) error {
+	return c.do(ctx, http.MethodDelete, path, q, nil, out)
+}
+
+// do sends in (nil, an io.Reader as it is, else as JSON) and reads the answer into out (nil to drop
+// it). A status of 400 and over is an *apiError; 304 is no error.
+func (c *client) do(ctx context.Context, method, path string, q url.Values, in, out any) error {
+	req, err := c.request(ctx, method, path, q, in)
+	if err != nil {
+		return err
+	}
+	resp, err := c.conn.Client.Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return fmt.Errorf("podman: %s %s: %w", method, path, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= http.StatusBadRequest {
+		return readError(method, path, resp)
+	}
+	if out == nil || resp.StatusCode == http.StatusNoContent {
+		_, err := io.Copy(io.Discard, resp.Body)
+		return err
+	}
+	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return fmt.Errorf("podman: %s %s: reading the answer: %w", method, path, err)
+	}
+	return nil
+}
+
+func (c *client) request(ctx context.Context, method, path string, q url.Values, in any) (*http.Request, error) {
+	var body io.Reader
+	contentType := "application/json"
+	switch v := in.(type) {
+	case nil:
+	case io.Reader:
+		body, contentType = v, "application/x-tar"
+	default:
+		b, err := json.Marshal(v)
+		if err != nil {
+			return nil, err
+		}
+		body = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
+	if err != nil {
+		return nil, err
+	}
+	req.URL.RawQuery = q.Encode()
+	if in != nil {
+		req.Header.Set("Content-Type", contentType)
+	}
+	return req, nil
+}
+
+// dial opens a connection of its own, for a request that takes it over.
+func (c *client) dial(ctx context.Context) (net.Conn, error) { return c.conn.GetDialer(ctx) }
+
+func readError(method, path string, resp *http.Response) error {
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	if err != nil {
+		return fmt.Errorf("podman: %s %s: %s: %w", method, path, resp.Status, err)
+	}
+	var e struct {
+		Cause   string `json:"cause"`
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(b, &e) != nil || e.Message == "" {
+		e.Message = strings.TrimSpace(string(b))
+	}
+	return &apiError{status: resp.StatusCode, cause: e.Cause, message: e.Message}
+}

@@ -1,0 +1,196 @@
+package podman
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/berth-run/berth/backends"
+	"github.com/berth-run/berth/internal/execkill"
+	"github.com/berth-run/berth/oci"
+)
+
+const (
+	// killTimeout bounds the exec that kills a cancelled one.
+	killTimeout = 10 * time.Second
+	// exitPoll is how often the exit status is asked for when the stream has ended before it's known.
+	exitPoll = 10 * time.Millisecond
+)
+
+// detachKeys is a sequence that ends Podman's copying of stdin. It can't be turned off, only made
+// longer: the default, ctrl-p ctrl-q, is two bytes that any binary stream may hold.
+var detachKeys = strings.Join(slices.Repeat([]string{"ctrl-^", "ctrl-_"}, 16), ",")
+
+// execCreate is the body of POST /containers/{id}/exec.
+type execCreate struct {
+	AttachStdin  bool     `json:"AttachStdin"`
+	AttachStdout bool     `json:"AttachStdout"`
+	AttachStderr bool     `json:"AttachStderr"`
+	Cmd          []string `json:"Cmd"`
+	Env          []string `json:"Env"`
+	DetachKeys   string   `json:"DetachKeys"`
+}
+
+// Exec implements backends.Shard.
+func (s *shard) Exec(ctx context.Context, p backends.Process) (backends.ExitStatus, error) {
+	if err := p.Validate(); err != nil {
+		return backends.ExitStatus{}, err
+	}
+	if ctx.Err() != nil {
+		return backends.ExitStatus{}, context.Cause(ctx)
+	}
+	id := rand.Text()
+	p.Env = append(slices.Clone(p.Env), execkill.EnvVar+"="+id)
+	e, err := s.newExec(ctx, p)
+	if err != nil {
+		return backends.ExitStatus{}, err
+	}
+	code, err := e.run(ctx, p, func(cause error) error { return s.killExec(ctx, id, cause) })
+	return backends.ExitStatus{Code: code}, err
+}
+
+func (s *shard) newExec(ctx context.Context, p backends.Process) (*execSession, error) {
+	var made struct {
+		ID string `json:"Id"`
+	}
+	body := execCreate{
+		AttachStdin: p.Stdin != nil, AttachStdout: true, AttachStderr: true,
+		Cmd: p.Args, Env: p.Env, DetachKeys: detachKeys,
+	}
+	err := retryLocked(ctx, func() error {
+		return s.backend.api.post(ctx, route("/containers/%s/exec", s.id), nil, body, &made)
+	})
+	if err != nil {
+		return nil, s.wrap(err)
+	}
+	return &execSession{shard: s, id: made.ID}, nil
+}
+
+// killExec ends what runs under an exec's mark, by an exec without one. The caller's ctx has ended,
+// so this has a time of its own.
+func (s *shard) killExec(ctx context.Context, id string, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
+	defer cancel()
+	var said strings.Builder
+	p := backends.Process{Args: []string{oci.WorkerPath, "kill", id}, Stderr: &said}
+	e, err := s.newExec(ctx, p)
+	if errors.Is(err, backends.ErrState) || errors.Is(err, backends.ErrNotFound) {
+		return cause // PID 1 has ended, and all with it
+	}
+	if err == nil {
+		var code int
+		if code, err = e.run(ctx, p, func(cause error) error { return cause }); err == nil && code != 0 {
+			err = fmt.Errorf("status %d: %s", code, strings.TrimSpace(said.String()))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%w (and its processes may be left in shard %.12s: %w)", cause, s.id, err)
+	}
+	return cause
+}
+
+// execSession is one exec, as Podman knows it.
+type execSession struct {
+	shard *shard
+	id    string
+}
+
+// run starts the session, carries its stdio and gives its exit status. When ctx ends or an output
+// can't be written, kill is called with the cause, and what it returns is returned.
+func (e *execSession) run(ctx context.Context, p backends.Process, kill func(error) error) (int, error) {
+	stream, err := e.attach(ctx)
+	if ctx.Err() != nil && err != nil {
+		return 0, kill(context.Cause(ctx)) // it may have been started
+	}
+	if err != nil {
+		return 0, e.shard.wrap(err)
+	}
+	defer stream.Close()
+	if p.Stdin != nil {
+		// Not waited for: a reader that blocks outlives its process.
+		go stream.send(p.Stdin)
+	}
+	copied := make(chan error, 1)
+	go func() { copied <- demux(stream, p.Stdout, p.Stderr) }()
+	select {
+	case err := <-copied:
+		if err == nil {
+			return e.status(ctx)
+		}
+		return 0, kill(fmt.Errorf("exec of %s: %w", p.Args[0], err))
+	case <-ctx.Done():
+		// The end of stdin ends a worker's own processes, whose mark can't be read.
+		_ = stream.closeWrite()
+		err := kill(context.Cause(ctx))
+		stream.Close()
+		<-copied
+		return 0, err
+	}
+}
+
+// attach starts the session and takes the connection over.
+func (e *execSession) attach(ctx context.Context) (*execStream, error) {
+	conn, err := e.shard.backend.api.dial(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("podman: dialing for an exec: %w", err)
+	}
+	// Until the answer is here, the end of ctx ends the wait for it.
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	stream, err := e.upgrade(ctx, conn)
+	if !stop() {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return stream, nil
+}
+
+func (e *execSession) upgrade(ctx context.Context, conn net.Conn) (*execStream, error) {
+	p := route("/exec/%s/start", e.id)
+	req, err := e.shard.backend.api.request(ctx, http.MethodPost, p, nil, map[string]bool{"Detach": false, "Tty": false})
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Connection", "Upgrade")
+	req.Header.Set("Upgrade", "tcp")
+	if err := req.Write(conn); err != nil {
+		return nil, err
+	}
+	stream := newExecStream(conn)
+	resp, err := http.ReadResponse(stream.buf, req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusSwitchingProtocols && resp.StatusCode != http.StatusOK {
+		defer resp.Body.Close()
+		return nil, readError(http.MethodPost, p, resp)
+	}
+	return stream, nil
+}
+
+// status asks for the exit status until there is one (podman#16036).
+func (e *execSession) status(ctx context.Context) (int, error) {
+	for {
+		var r struct {
+			Running  bool `json:"Running"`
+			ExitCode int  `json:"ExitCode"`
+		}
+		if err := e.shard.backend.api.get(ctx, route("/exec/%s/json", e.id), nil, &r); err != nil {
+			return 0, e.shard.wrap(err)
+		}
+		if !r.Running {
+			return r.ExitCode, nil
+		}
+		if err := sleep(ctx, exitPoll); err != nil {
+			return 0, err
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package podman
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	firstRetry = 20 * time.Millisecond
+	lastRetry  = time.Second
+	retries    = 10
+)
+
+// retryLocked repeats f while Podman's database is locked by another of its processes: nothing was
+// done then (podman#20809).
+func retryLocked(ctx context.Context, f func() error) error {
+	wait := firstRetry
+	for i := 0; ; i++ {
+		err := f()
+		if err == nil || i == retries || !says(err, "database is locked") {
+			return err
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return err
+		}
+		wait = min(2*wait, lastRetry)
+	}
+}
+
+// sleep waits for d or the end of ctx, whose cause it gives.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

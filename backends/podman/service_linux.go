@@ -1,0 +1,144 @@
+package podman
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/berth-run/berth/backends"
+)
+
+// startTimeout bounds how long a service may take to listen: the first start of a user makes its
+// storage.
+const startTimeout = 30 * time.Second
+
+// superviser runs the service and ends it when file descriptor 3 closes, which a kill -9 of ours does
+// too. The parent-death signal wouldn't do: Podman re-executes itself into its user namespace and
+// joins it by setns, and either loses the signal. SIGTERM to the first process reaches the second.
+const superviser = `podman system service --time=0 "unix://$1" 3<&- &
+pid=$!
+{ read -r _ <&3; kill "$pid"; } 2>/dev/null &
+exec 3<&-
+wait "$pid"
+status=$?
+kill $! 2>/dev/null
+rm -f -- "$1"
+rmdir -- "$(dirname -- "$1")" 2>/dev/null
+exit "$status"`
+
+// startService runs a `podman system service` on a socket in a private folder and waits until it
+// listens.
+func startService(ctx context.Context) (*service, error) {
+	if _, err := exec.LookPath("podman"); err != nil {
+		return nil, fmt.Errorf("no podman command: install Podman %s or later (Debian, Ubuntu: `apt install podman`, Fedora: `dnf install podman`): %w",
+			minVersion, backends.ErrUnavailable)
+	}
+	env, err := serviceEnv(os.Environ(), os.Getenv, os.Getuid())
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "berth-podman-")
+	if err != nil {
+		return nil, err
+	}
+	s, err := spawn(dir, env)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	if err := s.listening(ctx); err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	return s, nil
+}
+
+func spawn(dir string, env []string) (*service, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	s := &service{
+		socket: filepath.Join(dir, "podman.sock"),
+		dir:    dir,
+		alive:  w,
+		stderr: new(tail),
+		ended:  make(chan struct{}),
+	}
+	s.cmd = exec.Command("/bin/sh", "-c", superviser, "berth-podman", s.socket)
+	s.cmd.Env = append(env, noBus(env, dir)...)
+	s.cmd.Stderr = s.stderr
+	s.cmd.ExtraFiles = []*os.File{r}
+	// A group of its own: the terminal's Ctrl-C is for us, who still need the engine to clean up.
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// What a service leaves running, the pause process, holds its stderr.
+	s.cmd.WaitDelay = 100 * time.Millisecond
+	if err := s.cmd.Start(); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	go func() {
+		s.err = s.cmd.Wait()
+		close(s.ended)
+	}()
+	return s, nil
+}
+
+// listening waits until the socket takes a connection.
+func (s *service) listening(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("`podman system service` didn't listen within %s", startTimeout))
+	defer cancel()
+	for {
+		if c, err := net.Dial("unix", s.socket); err == nil {
+			return c.Close()
+		}
+		select {
+		case <-s.ended:
+			return fmt.Errorf("`podman system service` failed: %s", s.failure())
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// serviceEnv gives the service a runtime directory, as a login would have, or says why it can't
+// (podman#7938).
+func serviceEnv(env []string, getenv func(string) string, uid int) ([]string, error) {
+	if uid == 0 || getenv("XDG_RUNTIME_DIR") != "" {
+		return env, nil
+	}
+	dir := filepath.Join("/run/user", strconv.Itoa(uid))
+	if fi, err := os.Stat(dir); err == nil && fi.IsDir() {
+		return append(env, "XDG_RUNTIME_DIR="+dir), nil
+	}
+	return nil, fmt.Errorf("XDG_RUNTIME_DIR isn't set and %s doesn't exist: this user has no login session. "+
+		"Run `loginctl enable-linger %s` and log in again, or set XDG_RUNTIME_DIR to a private directory: %w",
+		dir, strconv.Itoa(uid), backends.ErrUnavailable)
+}
+
+// noBus names a bus that isn't there, when there is none. Without an address Podman's D-Bus client
+// runs dbus-launch as it makes its pause process, and leaves a dbus-daemon behind.
+func noBus(env []string, dir string) []string {
+	var runtimeDir string
+	for _, e := range env {
+		switch name, value, _ := strings.Cut(e, "="); name {
+		case "DBUS_SESSION_BUS_ADDRESS":
+			if value != "" {
+				return nil
+			}
+		case "XDG_RUNTIME_DIR":
+			runtimeDir = value
+		}
+	}
+	if _, err := os.Stat(filepath.Join(runtimeDir, "bus")); err == nil && runtimeDir != "" {
+		return nil
+	}
+	return []string{"DBUS_SESSION_BUS_ADDRESS=unix:path=" + filepath.Join(dir, "no-bus")}
+}

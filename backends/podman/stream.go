@@ -1,0 +1,71 @@
+package podman
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+)
+
+// execStream is the connection of an exec: our bytes are its stdin, what comes is frames.
+type execStream struct {
+	net.Conn
+	buf *bufio.Reader
+}
+
+const streamBuffer = 64 << 10
+
+func newExecStream(conn net.Conn) *execStream {
+	return &execStream{Conn: conn, buf: bufio.NewReaderSize(conn, streamBuffer)}
+}
+
+func (s *execStream) Read(p []byte) (int, error) { return s.buf.Read(p) }
+
+// send copies stdin and ends it. An error is the process's end, which the other direction shows too,
+// or the reader's, after which there is nothing to send.
+func (s *execStream) send(stdin io.Reader) {
+	_, _ = io.Copy(s.Conn, stdin)
+	_ = s.closeWrite()
+}
+
+// closeWrite is the end of stdin. Unix, TCP and ssh connections have it.
+func (s *execStream) closeWrite() error {
+	if c, ok := s.Conn.(interface{ CloseWrite() error }); ok {
+		return c.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+// Streams of a frame.
+const (
+	streamStdin  = 0
+	streamStdout = 1
+	streamStderr = 2
+)
+
+// demux reads frames until the end: a header of a stream, three zeros and a length (big-endian), then
+// that many bytes. A nil writer drops its stream.
+func demux(r io.Reader, stdout, stderr io.Writer) error {
+	out := map[byte]io.Writer{streamStdin: stdout, streamStdout: stdout, streamStderr: stderr}
+	var header [8]byte
+	for {
+		if _, err := io.ReadFull(r, header[:]); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return fmt.Errorf("reading the exec's stream: %w", err)
+		}
+		w, ok := out[header[0]]
+		if !ok {
+			return fmt.Errorf("the exec's stream has a frame of unknown kind %d", header[0])
+		}
+		if w == nil {
+			w = io.Discard
+		}
+		if _, err := io.CopyN(w, r, int64(binary.BigEndian.Uint32(header[4:]))); err != nil {
+			return fmt.Errorf("copying the exec's output: %w", err)
+		}
+	}
+}
