@@ -1,0 +1,7 @@
+package podman
+
+// SetEditCreate lets a test change each create request on its way.
+func SetEditCreate(b *Backend, edit func(*createRequest)) { b.editCreate = edit }
+
+// CreateRequest is for those edits.
+type CreateRequest = createRequest
