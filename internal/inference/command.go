@@ -57,7 +57,7 @@ func runCommand(ctx context.Context, command string, timeout time.Duration) (str
 		return "", context.Cause(ctx)
 	case timed.Err() != nil:
 		return "", fmt.Errorf("%w took more than %s and was killed", ErrCommand, timeout)
-	case errors.Is(err, errOutput):
+	case out.over: // the command may well have died of it
 		return "", fmt.Errorf("%w printed a text that is %w: it's longer than %d characters", ErrCommand, ErrToken, maxToken)
 	case errors.As(err, &exit) && exit.Exited():
 		return "", fmt.Errorf("%w failed with exit status %d", ErrCommand, exit.ExitCode())
@@ -71,10 +71,13 @@ func runCommand(ctx context.Context, command string, timeout time.Duration) (str
 
 // limited takes a token's length and the end of its line. The buffer isn't embedded: its ReadFrom
 // would take everything.
-type limited struct{ buf bytes.Buffer }
+type limited struct {
+	buf  bytes.Buffer
+	over bool
+}
 
 func (l *limited) Write(p []byte) (int, error) {
-	if l.buf.Len()+len(p) > maxToken+2 {
+	if l.over = l.over || l.buf.Len()+len(p) > maxToken+2; l.over {
 		return 0, errOutput
 	}
 	return l.buf.Write(p)
