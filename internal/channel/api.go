@@ -91,5 +91,7 @@ type InferenceReport struct {
 // TunnelAddr is the gateway's address inside every shard.
 const TunnelAddr = "127.0.0.1:4180"
 
+const tunnelPort = 4180
+
 // Names of token files, below the tokens folder.
 const TokenInference = "inference"

@@ -1,0 +1,140 @@
+package channel
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/berth-run/berth/internal/execkill"
+	"github.com/hashicorp/yamux"
+)
+
+const (
+	// outputWait is how long output is waited for once the process itself has ended, when a
+	// descendant in the background holds it open.
+	outputWait = 500 * time.Millisecond
+	// killWait bounds the chase after processes that fork while they are being killed.
+	killWait = 5 * time.Second
+)
+
+// command runs one process, started once and killed with all its descendants when ctx ends.
+func (s *Server) command(ctx context.Context, stream *yamux.Stream, r commandRequest) {
+	if len(r.Args) == 0 {
+		writeReply(stream, nil, fmt.Errorf("%w: a command without arguments", ErrInvalid))
+		return
+	}
+	id := rand.Text()
+	cmd := exec.CommandContext(ctx, r.Args[0], r.Args[1:]...)
+	cmd.Env = append(append(os.Environ(), r.Env...), execkill.EnvVar+"="+id)
+	cmd.Dir = s.commandDir(r.Dir)
+	cmd.Stdout = newFrameWriter(stream, kindStdout, outputMax)
+	cmd.Stderr = newFrameWriter(stream, kindStderr, outputMax)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return killTree(cmd.Process.Pid, id) }
+	cmd.WaitDelay = outputWait
+
+	var started struct {
+		ID uint64 `json:"id"`
+	}
+	if r.Stdin {
+		pipe, err := cmd.StdinPipe()
+		if err != nil {
+			writeReply(stream, nil, err)
+			return
+		}
+		started.ID = s.stdins.add(pipe)
+		defer s.stdins.remove(started.ID)
+	}
+	if writeReply(stream, started, nil) != nil {
+		return
+	}
+	code, err := run(cmd)
+	if ctx.Err() != nil {
+		return // the coordinator has hung up, and learns from the stream's end that all is dead
+	}
+	if err != nil {
+		writeFrame(stream, kindStderr, fmt.Appendf(nil, "berth: %v\n", err))
+	}
+	writeReply(stream, CommandResult{Code: code}, nil)
+}
+
+// run gives the exit status as a shell would, and the reason where the process couldn't be started.
+func run(cmd *exec.Cmd) (int, error) {
+	if err := cmd.Start(); err != nil {
+		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+			return 127, err
+		}
+		return 126, err
+	}
+	cmd.Wait()
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal()), nil
+	}
+	return cmd.ProcessState.ExitCode(), nil
+}
+
+// killTree kills the session's first group at once, then whatever else came of the command.
+func killTree(pid int, id string) error {
+	syscall.Kill(-pid, syscall.SIGKILL)
+	ctx, cancel := context.WithTimeout(context.Background(), killWait)
+	defer cancel()
+	return execkill.Kill(ctx, id)
+}
+
+// commandDir is the home folder unless the command names another.
+func (s *Server) commandDir(dir string) string {
+	if dir != "" {
+		return dir
+	}
+	home := s.opts.Folders["home"]
+	if _, err := os.Stat(home); err != nil {
+		return ""
+	}
+	return home
+}
+
+// stdins are the commands that wait for their stdin stream.
+type stdins struct {
+	mu   sync.Mutex
+	last uint64
+	open map[uint64]io.WriteCloser
+}
+
+func (t *stdins) add(w io.WriteCloser) uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.open == nil {
+		t.open = map[uint64]io.WriteCloser{}
+	}
+	t.last++
+	t.open[t.last] = w
+	return t.last
+}
+
+func (t *stdins) remove(id uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.open, id)
+}
+
+// feed copies a stdin stream into its process. Only the content's own end closes the pipe: a process
+// must not take a lost link for the end of its input.
+func (t *stdins) feed(id uint64, r io.Reader) {
+	t.mu.Lock()
+	w := t.open[id]
+	t.mu.Unlock()
+	if w == nil {
+		return
+	}
+	if _, err := io.CopyBuffer(struct{ io.Writer }{w}, r, make([]byte, outputMax)); err == nil {
+		w.Close()
+	}
+}
