@@ -23,6 +23,9 @@ func TestShardOf(t *testing.T) {
 	}{
 		{"rb-001", 0, 1, 4},
 		{"rb-002", 0, 0, 5},
+		{"case-0", 1, 0, 6},
+		{"case-4", 1, 2, 5},
+		{"case-5", 1, 1, 0},
 		{"a", 0, 2, 2},
 		{"été", 0, 2, 3},
 		{"case with spaces/and:signs", 0, 0, 1},

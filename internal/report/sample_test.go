@@ -79,7 +79,10 @@ func addCase(f *results.Finished, variant string, i int) {
 		full.Trace.Events = []trace.Event{{Kind: trace.KindToolCall, Source: trace.SourceMCP, Server: "wiki", Name: "search", Arguments: json.RawMessage(`{"query":"full disk log hosts"}`)}}
 	}
 	if !f.Record.Redacted {
-		full.Trace.FinalText = "RB-17, section 2, covers a full disk on the log hosts."
+		full.Trace.FinalText = "I don't know."
+		if c.Pass {
+			full.Trace.FinalText = "RB-17, section 2, covers a full disk on the log hosts."
+		}
 		for i := range full.Trace.Events {
 			full.Trace.Events[i].Output = json.RawMessage(`{"hits":["RB-17"]}`)
 		}
