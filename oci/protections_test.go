@@ -109,8 +109,8 @@ func sameProfile(s *specs.LinuxSeccomp) bool {
 	if s == nil || s.DefaultAction != "SCMP_ACT_ERRNO" {
 		return false
 	}
-	b, err := json.MarshalIndent(s, "", "\t")
-	return err == nil && bytes.Equal(append(b, '\n'), oci.SeccompProfile())
+	b, err := json.Marshal(s)
+	return err == nil && bytes.Equal(b, oci.SeccompProfile())
 }
 
 func deniesDevices(rules []specs.LinuxDeviceCgroup) bool {

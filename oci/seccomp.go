@@ -1,10 +1,10 @@
 package oci
 
 import (
+	"bytes"
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
@@ -21,8 +21,15 @@ var seccompProfile []byte
 
 // SeccompProfile gives the profile of every shard as JSON, for SeccompLabel: the default of
 // github.com/moby/profiles/seccomp without capabilities, for amd64 and arm64. The same bytes are
-// the runtime spec's own form, so every engine gets the same rules.
-func SeccompProfile() []byte { return slices.Clone(seccompProfile) }
+// the runtime spec's own form, so every engine gets the same rules. It is one line: Podman's tools
+// write a label's line breaks back as escapes that its parser then refuses.
+func SeccompProfile() []byte {
+	var line bytes.Buffer
+	if err := json.Compact(&line, seccompProfile); err != nil {
+		panic(fmt.Sprintf("oci: embedded seccomp.json: %v", err)) // generated; its test reads it
+	}
+	return line.Bytes()
+}
 
 func linuxSeccomp() *specs.LinuxSeccomp {
 	var s specs.LinuxSeccomp

@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"maps"
+	"os"
 	"slices"
 	"testing"
 
@@ -21,7 +22,11 @@ func TestEmbeddedProfileIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), string(oci.SeccompProfile())); diff != "" {
+	got, err := os.ReadFile("../../seccomp.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("oci/seccomp.json isn't what `go generate ./oci` makes (-want +got):\n%s", diff)
 	}
 }
