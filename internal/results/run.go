@@ -1,6 +1,8 @@
 package results
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -165,6 +167,8 @@ func (r *Run) Resume(e *evalconfig.Eval) (map[shardproto.Key]*Trial, error) {
 		return nil, fmt.Errorf("%w, so its answers can't be graded with the new ones; set redactStoredResponses to false and run it anew", ErrRedacted)
 	case rec.ContentHash != e.ContentHash:
 		return nil, fmt.Errorf("%w %s was started; run it anew, or undo the change", ErrChanged, rec.RunID)
+	case !sameSelection(rec.Selection, e.Selection):
+		return nil, fmt.Errorf("%w %s was started: it ran %s; give the same --variant, --case, --filter-tag, --max-cases and --trials", ErrChanged, rec.RunID, selectionText(rec.Selection))
 	}
 	trials, err := r.Trials()
 	if err != nil {
@@ -176,6 +180,28 @@ func (r *Run) Resume(e *evalconfig.Eval) (map[shardproto.Key]*Trial, error) {
 		}
 	}
 	return trials, nil
+}
+
+// sameSelection compares what a run was asked for with what is asked now, by their JSON, in which an
+// empty list is an absent one; nil is everything.
+func sameSelection(was *evalconfig.Selection, now evalconfig.Selection) bool {
+	if was == nil {
+		was = &evalconfig.Selection{}
+	}
+	a, errA := json.Marshal(was)
+	b, errB := json.Marshal(now)
+	return errA == nil && errB == nil && bytes.Equal(a, b)
+}
+
+func selectionText(s *evalconfig.Selection) string {
+	if s == nil {
+		return "everything"
+	}
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return "another part"
+	}
+	return string(raw)
 }
 
 // ReadLatest reads an eval's latest.json; ErrNoRun when there is none.

@@ -270,6 +270,11 @@ func TestOpenAndResume(t *testing.T) {
 	if _, err := r.Resume(&changed); !errors.Is(err, ErrChanged) {
 		t.Errorf("changed: %v", err)
 	}
+	less := *e
+	less.Selection.MaxCases = 1
+	if _, err := r.Resume(&less); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "it ran everything") {
+		t.Errorf("another selection: %v", err)
+	}
 	for _, name := range []string{"ffffff", "latest", filepath.Join(dir, "nope")} {
 		if _, err := Open(dir, name); !errors.Is(err, ErrNoRun) {
 			t.Errorf("%s: %v", name, err)
