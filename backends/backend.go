@@ -18,7 +18,8 @@
 // Exec runs one more process in a started shard and returns when that process has ended and its
 // output has been delivered: an Exec that returned has no writes in flight. Stdin is delivered to
 // its last byte and then closed in the shard, 0 bytes included; an Exec doesn't wait for a Stdin
-// reader that outlives its process. Stdout and stderr stay apart. The exit status is the process's
+// reader that outlives its process. Stdout and stderr stay apart. A Stdin that fails, or an output
+// that can't be written, kills the process as a cancel does, and is the error. The exit status is the process's
 // own (128+n for a signal; 126 not executable, 127 not found). When ctx is cancelled the process
 // and its descendants are killed in the shard, and Exec returns ctx's cause. Execs of one shard run
 // side by side, and say nothing about the state of PID 1. Exec before Start, or after PID 1 ended,

@@ -71,6 +71,14 @@ var execCases = []testCase{
 			t.Errorf("%v, %v", got, err)
 		}
 	}},
+	{"exec: stdin that fails", "", func(t *testing.T, e *env) {
+		s := e.started(t)
+		cut := errors.New("cut")
+		p := probeProcess("cat")
+		p.Stdin = io.MultiReader(strings.NewReader("half"), failingReader{cut})
+		_, err := s.Exec(e.context(t), p)
+		wantErr(t, "Exec", err, cut)
+	}},
 	{"exec: streams apart", "", func(t *testing.T, e *env) {
 		s := e.started(t)
 		var stdout, stderr bytes.Buffer

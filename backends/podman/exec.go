@@ -112,9 +112,14 @@ func (e *execSession) run(ctx context.Context, p backends.Process, kill func(err
 		return 0, e.shard.wrap(err)
 	}
 	defer stream.Close()
+	sent := make(chan error, 1)
 	if p.Stdin != nil {
 		// Not waited for: a reader that blocks outlives its process.
-		go stream.send(p.Stdin)
+		go func() {
+			if err := stream.send(p.Stdin); err != nil {
+				sent <- err
+			}
+		}()
 	}
 	copied := make(chan error, 1)
 	go func() { copied <- demux(stream, p.Stdout, p.Stderr) }()
@@ -124,14 +129,17 @@ func (e *execSession) run(ctx context.Context, p backends.Process, kill func(err
 			return e.status(ctx)
 		}
 		return 0, kill(fmt.Errorf("exec of %s: %w", p.Args[0], err))
+	case err = <-sent:
+		err = fmt.Errorf("exec of %s: %w", p.Args[0], err)
 	case <-ctx.Done():
-		// The end of stdin ends a worker's own processes, whose mark can't be read.
-		_ = stream.closeWrite()
-		err := kill(context.Cause(ctx))
-		stream.Close()
-		<-copied
-		return 0, err
+		err = context.Cause(ctx)
 	}
+	// The end of stdin ends a worker's own processes, whose mark can't be read.
+	_ = stream.closeWrite()
+	err = kill(err)
+	stream.Close()
+	<-copied
+	return 0, err
 }
 
 // attach starts the session and takes the connection over.

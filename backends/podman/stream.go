@@ -23,11 +23,31 @@ func newExecStream(conn net.Conn) *execStream {
 
 func (s *execStream) Read(p []byte) (int, error) { return s.buf.Read(p) }
 
-// send copies stdin and ends it. An error is the process's end, which the other direction shows too,
-// or the reader's, after which there is nothing to send.
-func (s *execStream) send(stdin io.Reader) {
-	_, _ = io.Copy(s.Conn, stdin)
+// send copies stdin and ends it. A write fails when the process has ended, which the other direction
+// shows too; the reader's own error is returned, and stdin isn't ended then: what came so far must not
+// pass for all.
+func (s *execStream) send(stdin io.Reader) error {
+	r := &failure{Reader: stdin}
+	_, _ = io.Copy(s.Conn, r)
+	if r.err != nil {
+		return fmt.Errorf("reading stdin: %w", r.err)
+	}
 	_ = s.closeWrite()
+	return nil
+}
+
+// failure keeps a reader's error apart from a writer's.
+type failure struct {
+	io.Reader
+	err error
+}
+
+func (f *failure) Read(p []byte) (int, error) {
+	n, err := f.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		f.err = err
+	}
+	return n, err
 }
 
 // closeWrite is the end of stdin. Unix, TCP and ssh connections have it.
