@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -87,9 +86,6 @@ func (c *Client) checkMachine(evidence string) error {
 	}
 	if err := os.MkdirAll(c.opts.Dir, 0o700); err != nil {
 		return code.Errorf(code.HomeUnsafe, "%w", err)
-	}
-	if tmp := filepath.Clean(os.TempDir()) + "/"; strings.HasPrefix(filepath.Clean(c.opts.Dir)+"/", tmp) {
-		return code.Errorf(code.HomeUnsafe, "Codex can't run commands with its home below %s: set another folder", tmp)
 	}
 	return nil
 }

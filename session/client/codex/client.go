@@ -21,8 +21,8 @@ import (
 type Setup struct {
 	// Path is the Codex binary; "" is DefaultPath.
 	Path string
-	// Dir holds the trials' homes. It must not be below the temporary folder, where Codex refuses to
-	// run commands. "" is .berth-codex in HOME.
+	// Dir holds the trials' folders; "" is .berth-codex in HOME. As each trial has a temporary folder of
+	// its own, it may be anywhere: Codex doesn't run commands with its home below TMPDIR.
 	Dir string
 	// Redact is applied to all text that leaves the client; nil starts an empty set. The client adds
 	// the secrets that it gets to see.

@@ -20,6 +20,7 @@ import (
 
 func TestMain(m *testing.M) {
 	mcptest.Main()
+	fakeMain()
 	os.Exit(m.Run())
 }
 
@@ -51,15 +52,11 @@ func codexPath(t *testing.T) string {
 	return ""
 }
 
-// newRig has its folders below HOME: below the temporary folder Codex doesn't run commands.
+// newRig starts a gateway with the script; nothing of the client is started yet.
 func newRig(t *testing.T, model, script string) *rig {
 	t.Helper()
 	path := codexPath(t)
-	user, err := os.UserHomeDir()
-	must(t, err)
-	root, err := os.MkdirTemp(user, "berth-codex-test-")
-	must(t, err)
-	t.Cleanup(func() { must(t, os.RemoveAll(root)) })
+	root := t.TempDir()
 	r := &rig{
 		t: t, dir: filepath.Join(root, "trials"), evidence: filepath.Join(root, "evidence"),
 		token: gateway.File(filepath.Join(root, "token")), log: &bytes.Buffer{},

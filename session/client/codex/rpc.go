@@ -67,7 +67,7 @@ func newRPC(r io.Reader, w io.Writer, o rpcOptions) *rpc {
 
 func (c *rpc) read(r io.Reader) {
 	s := bufio.NewScanner(r)
-	s.Buffer(make([]byte, 64<<10), c.maxLine)
+	s.Buffer(make([]byte, min(64<<10, c.maxLine)), c.maxLine)
 	for s.Scan() {
 		var m message
 		if json.Unmarshal(s.Bytes(), &m) != nil {

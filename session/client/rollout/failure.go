@@ -1,6 +1,9 @@
 package rollout
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Failure is the error that a turn ended with.
 type Failure struct {
@@ -20,7 +23,8 @@ func (f *Failure) Upstream() bool {
 		"unauthorized", "usage_limit_exceeded":
 		return true
 	}
-	return false
+	// A stream that was cut has no class of its own in 0.171.
+	return strings.HasPrefix(f.Message, "stream disconnected before completion")
 }
 
 // failure reads codex_error_info, a name or an object with the name as its only key.

@@ -209,6 +209,30 @@ func TestFailure(t *testing.T) {
 	}
 }
 
+func TestUpstream(t *testing.T) {
+	tests := []struct {
+		name, payload string
+		want          bool
+	}{
+		{"a status", `{"message":"x","codex_error_info":{"http_connection_failed":{"http_status_code":401}}}`, true},
+		{"a name", `{"message":"x","codex_error_info":"internal_server_error"}`, true},
+		{"a cut stream", `{"message":"stream disconnected before completion: eof","codex_error_info":"other"}`, true},
+		{"the app's own", `{"message":"x","codex_error_info":"context_window_exceeded"}`, false},
+		{"no class", `{"message":"x"}`, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var e errorPayload
+			if err := json.Unmarshal([]byte(tt.payload), &e); err != nil {
+				t.Fatal(err)
+			}
+			if got := e.failure().Upstream(); got != tt.want {
+				t.Errorf("upstream %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestFinalAnswerPhase(t *testing.T) {
 	b := string(recorded(t, "answer"))
 	said := func(phase, text string) string {

@@ -1,0 +1,96 @@
+package codex
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/session/client"
+)
+
+// loginSession is a session in api-key mode whose Codex is a shell script.
+func loginSession(t *testing.T, script string) (*session, home, string) {
+	t.Helper()
+	dir := t.TempDir()
+	path, key := filepath.Join(dir, "codex"), filepath.Join(dir, "key")
+	must(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700))
+	must(t, os.WriteFile(key, []byte(secret+"\n"), 0o600))
+	h, err := newHome(dir)
+	must(t, err)
+	c := New(Setup{Path: path, Dir: dir})
+	b := client.Batch{Inference: client.Inference{Mode: client.ModeAPIKey, TokenFile: key}}
+	return &session{client: c, batch: b, redact: c.opts.Redact}, h, key
+}
+
+func TestLogin(t *testing.T) {
+	const stored = `if [ "$2" = --with-api-key ]; then cat >"$CODEX_HOME/key"; exit; fi`
+	tests := []struct {
+		name, script string
+		want         code.Code
+		text         string
+	}{
+		{"works", stored + `; echo "Logged in using an API key" >&2`, "", ""},
+		{"refused", `echo "bad key $(cat)" >&2; exit 1`, code.LoginFailed, "exit status 1: bad key [redacted]"},
+		{"not stored", stored + `; echo "Not logged in"; exit 1`, code.LoginUnverified, "Not logged in"},
+		{"another login", stored + `; echo "Logged in using ChatGPT"`, code.LoginUnverified, "Logged in using ChatGPT"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, h, _ := loginSession(t, tt.script)
+			err := s.login(context.Background(), h, "")
+			if code.Of(err) != tt.want || err != nil && !strings.Contains(err.Error(), tt.text) {
+				t.Fatalf("error %v, want %s with %q", err, tt.want, tt.text)
+			}
+			if err == nil {
+				b, err := os.ReadFile(filepath.Join(h.codexHome(), "key"))
+				if err != nil || string(b) != secret {
+					t.Errorf("stored %q, error %v", b, err)
+				}
+			}
+		})
+	}
+}
+
+func TestCommandLimit(t *testing.T) {
+	s, h, _ := loginSession(t, "exec sleep 1000")
+	_, err := s.command(context.Background(), h, "", 50*time.Millisecond, "", "login")
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestReadAPIKey(t *testing.T) {
+	tests := []struct {
+		name string
+		edit func(*testing.T, string)
+		want code.Code
+	}{
+		{"right", func(*testing.T, string) {}, ""},
+		{"open to others", func(t *testing.T, p string) { must(t, os.Chmod(p, 0o640)) }, code.APIKeyFileUnsafe},
+		{"missing", func(t *testing.T, p string) { must(t, os.Remove(p)) }, code.APIKeyFileUnsafe},
+		{"a link", func(t *testing.T, p string) {
+			must(t, os.Rename(p, p+"1"))
+			must(t, os.Symlink(p+"1", p))
+		}, code.APIKeyFileUnsafe},
+		{"empty", func(t *testing.T, p string) { must(t, os.Truncate(p, 0)) }, code.APIKeyInvalid},
+		{"two lines", func(t *testing.T, p string) { must(t, os.WriteFile(p, []byte("a\nb\n"), 0o600)) }, code.APIKeyInvalid},
+		{"too long", func(t *testing.T, p string) {
+			must(t, os.WriteFile(p, []byte(strings.Repeat("x", maxAPIKey+1)), 0o600))
+		}, code.APIKeyInvalid},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, _, path := loginSession(t, "")
+			tt.edit(t, path)
+			key, err := readAPIKey(path)
+			if code.Of(err) != tt.want || err == nil && key != secret {
+				t.Errorf("key %q, error %v, want %q", key, err, tt.want)
+			}
+		})
+	}
+}
