@@ -26,7 +26,7 @@ It prints what to export, and logs each request as a line of JSON.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := loadScript(script)
 			if err != nil {
-				return usageError(err)
+				return usageError{err}
 			}
 			log, closeLog, err := openLog(logFile)
 			if err != nil {
@@ -46,7 +46,7 @@ It prints what to export, and logs each request as a line of JSON.`,
 			}
 			g, err := gateway.New(s, o)
 			if err != nil {
-				return usageError(err)
+				return usageError{err}
 			}
 			l, err := gateway.Listen(listen)
 			if err != nil {

@@ -55,7 +55,7 @@ Exit status: 0 all passed, 1 a case failed, 2 usage or config, 3 nothing could b
 		Args:          cobra.NoArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(renamed(err)) })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{renamed(err)} })
 	root.AddCommand(newRun(), newRunner(), newGateway(), newPs(), newSweep(), newVersion())
 	usageErrors(root)
 	return root

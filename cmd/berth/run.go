@@ -71,7 +71,6 @@ func (f *runFlags) register(c *cobra.Command) {
 	for _, hidden := range []string{"env", "env-option"} {
 		_ = fl.MarkHidden(hidden) // it's registered above
 	}
-	_ = c.MarkFlagRequired("config")
 }
 
 func (f *runFlags) run(c *cobra.Command) error {
@@ -94,7 +93,7 @@ func (f *runFlags) run(c *cobra.Command) error {
 	if f.script != "" {
 		s, err := loadScript(f.script)
 		if err != nil {
-			return usageError(err)
+			return usageError{err}
 		}
 		q.Script = &s
 	}

@@ -66,7 +66,6 @@ Runner options (--runner-option key=value, repeatable):
 	f.StringArrayVar(&options, "runner-option", nil, "key=value, repeatable; see above")
 	f.StringVar(&name, "name", "", "the image's name in the engine (default localhost/berth-<client>-linux:<version>); run it by image=NAME")
 	f.BoolVar(&refresh, "refresh", false, "build the root file system again, with today's packages")
-	_ = c.MarkFlagRequired("config") // it's registered above
 	return c
 }
 
