@@ -1,0 +1,35 @@
+package image
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+)
+
+// The closed set. The text around one of these says what to do.
+var (
+	// ErrRecipe: the recipe asks for what can't be built.
+	ErrRecipe = errors.New("image recipe invalid")
+	// ErrPrerequisite: the build machine lacks a program, a keyring, subordinate ids or a mirror.
+	ErrPrerequisite = errors.New("image build needs")
+	// ErrIntegrity: what was fetched isn't what the lock names.
+	ErrIntegrity = errors.New("integrity check failed")
+	// ErrFetch: the mirror or the npm registry didn't deliver.
+	ErrFetch = errors.New("fetch failed")
+	// ErrNoSpace: the cache's file system is full. Nothing half-written is left.
+	ErrNoSpace = errors.New("no space left for the image cache")
+	// ErrUnsafe: a layer holds what no shard may have (ids that rootless engines can't map, devices).
+	ErrUnsafe = errors.New("unsafe content")
+	// ErrBase: the user's own image can't be read or used.
+	ErrBase = errors.New("base image unusable")
+	// ErrCheck: the app refused what the image is to run it with.
+	ErrCheck = errors.New("image check failed")
+)
+
+// storageError names the cache when its disk is full; any other error is returned as it is.
+func storageError(dir string, err error) error {
+	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+		return err
+	}
+	return fmt.Errorf("%w: free some on the file system of %s, or set XDG_CACHE_HOME elsewhere: %w", ErrNoSpace, dir, err)
+}

@@ -1,0 +1,100 @@
+package image
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// interruptGrace is how long a program has to clean up after an interrupt.
+const interruptGrace = 15 * time.Second
+
+// command is a program that inherits the cache's lock: should this process be killed, the cache
+// stays locked until the program has gone too, and nobody cleans up under it.
+func (c *cache) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.ExtraFiles = []*os.File{c.held}
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = interruptGrace
+	// A terminal's Ctrl-C would reach the program as well, and once is enough.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd
+}
+
+// lines passes on what is written to it line by line, and keeps the last ones.
+type lines struct {
+	each func(string)
+	part []byte
+	last []string
+}
+
+// keptLines is enough to hold the cause of what follows from it.
+const keptLines = 40
+
+var _ io.Writer = (*lines)(nil)
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.part = append(l.part, b...)
+	for {
+		line, rest, ok := bytes.Cut(l.part, []byte("\n"))
+		if !ok {
+			return len(b), nil
+		}
+		l.line(strings.TrimSpace(string(line)))
+		l.part = rest
+	}
+}
+
+func (l *lines) line(s string) {
+	if s == "" {
+		return
+	}
+	if l.last = append(l.last, s); len(l.last) > keptLines {
+		l.last = l.last[1:]
+	}
+	if l.each != nil {
+		l.each(s)
+	}
+}
+
+// cause is the first kept line with one of the prefixes, else the last line.
+func (l *lines) cause(prefixes ...string) string {
+	for _, p := range prefixes {
+		for _, s := range l.last {
+			if strings.HasPrefix(s, p) {
+				return s
+			}
+		}
+	}
+	if len(l.last) == 0 {
+		return "it said nothing"
+	}
+	return l.last[len(l.last)-1]
+}
+
+// outOfSpace tells whether the program ran out of disk, which only its words say.
+func (l *lines) outOfSpace() error {
+	for _, s := range l.last {
+		if strings.Contains(s, "No space left on device") || strings.Contains(s, "ENOSPC") {
+			return syscall.ENOSPC
+		}
+	}
+	return nil
+}
+
+// ended is why a program failed: the cancellation, if there was one, comes first.
+func ended(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if errors.Is(err, exec.ErrWaitDelay) {
+		return nil // it ended well, and something that it started holds its output
+	}
+	return err
+}

@@ -1,0 +1,173 @@
+package image
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/berth-run/berth/oci"
+)
+
+// real skips where a part that can't be stood in for is missing.
+func real(t *testing.T, programs ...string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds a real image; run without -short")
+	}
+	for _, p := range programs {
+		if _, err := exec.LookPath(p); err != nil {
+			t.Skipf("needs %s: install it", p)
+		}
+	}
+	if os.Getuid() == 0 {
+		t.Skip("needs an unprivileged user: run it through scripts/rootless")
+	}
+}
+
+const goodConfig = `model = "m"
+model_provider = "berth"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+[model_providers.berth]
+name = "berth"
+base_url = "http://127.0.0.1:9/v1"
+wire_api = "responses"
+[model_providers.berth.auth]
+command = "/bin/cat"
+args = ["/run/berth/token"]
+`
+
+// TestRealImage builds Codex's image from Debian's mirror and the npm registry, twice, and runs it
+// in rootless Podman.
+func TestRealImage(t *testing.T) {
+	real(t, "mmdebstrap", "npm", "podman")
+	dir := t.TempDir()
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	r := Recipe{Client: "codex", Worker: workerFile(t)}
+	var binary string
+	check := &Check{Key: "test", Run: func(ctx context.Context, b string) error {
+		binary = b
+		return errors.Join(CheckCodexConfig(ctx, b, []byte(goodConfig)), wrongConfigs(ctx, b))
+	}}
+	first := mustBuild(t, r, Options{CacheDir: dir, Check: check})
+	if binary == "" {
+		t.Error("the check didn't run")
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("cached", func(t *testing.T) {
+		var ev events
+		again := mustBuild(t, r, Options{CacheDir: dir, Check: check, Progress: ev.add})
+		for step, e := range ev.done() {
+			if !e.Cached {
+				t.Errorf("step %s: %+v", step, e)
+			}
+		}
+		if again.Digest != first.Digest {
+			t.Errorf("digest %s, want %s", again.Digest, first.Digest)
+		}
+		again.Close()
+	})
+	var second *Result
+	t.Run("built again gives the same digest", func(t *testing.T) {
+		var err error
+		if second, err = Build(t.Context(), r, Options{CacheDir: dir, Refresh: true}); err != nil {
+			t.Fatal(err)
+		}
+		if slices.Equal(first.Packages, second.Packages) != (first.Digest == second.Digest) {
+			t.Errorf("digests %s and %s for packages\n%v\n%v", first.Digest, second.Digest, first.Packages, second.Packages)
+		}
+	})
+	if second == nil {
+		return
+	}
+	defer second.Close()
+	t.Run("runs", func(t *testing.T) { runReal(t, second) })
+	t.Run("leaves nothing", func(t *testing.T) {
+		for _, f := range cacheFiles(t, dir) {
+			if strings.HasPrefix(f, "tmp/") {
+				t.Errorf("left behind: %s", f)
+			}
+		}
+	})
+}
+
+// wrongConfigs are each refused.
+func wrongConfigs(ctx context.Context, binary string) error {
+	for what, config := range map[string]string{
+		"unknown key":  "bogus_key = 1\n" + goodConfig,
+		"wrong type":   "model = 3\n",
+		"old wire api": strings.Replace(goodConfig, `"responses"`, `"chat"`, 1),
+		"no toml":      "x = [",
+	} {
+		err := CheckCodexConfig(ctx, binary, []byte(config))
+		if !errors.Is(err, ErrCheck) || !strings.Contains(err.Error(), "config.toml:") {
+			return errors.Join(errors.New(what+" passed"), err)
+		}
+	}
+	return nil
+}
+
+// insideChecks is run in the image by its shell; each line of its output is a finding.
+const insideChecks = `
+[ "$(id -u):$(id -g):$(id -un)" = 1000:1000:berth ] || echo "user $(id)"
+[ "$(codex --version)" = "codex-cli 0.171.0" ] || echo "codex $(codex --version 2>&1)"
+rg --version >/dev/null && git --version >/dev/null && python3 -c 'import json' && curl --version >/dev/null || echo "a tool is missing"
+[ ! -s /etc/machine-id ] || echo "machine-id isn't empty"
+[ "$(stat -c %a:%u /tmp/.X11-unix)" = 1777:0 ] || echo "/tmp/.X11-unix $(stat -c %a:%u /tmp/.X11-unix)"
+for d in /home/berth /run/berth /run/user/1000; do [ "$(stat -c %a:%u:%g $d)" = 700:1000:1000 ] || echo "$d $(stat -c %a:%u:%g $d)"; done
+find / -xdev -perm /6000 2>/dev/null | sed 's/^/setuid or setgid: /'
+find /var/log /var/cache /var/lib/apt/lists /usr/share/man -type f 2>/dev/null | sed 's/^/left over: /'
+python3 - <<'PY'
+import os
+for d, _, fs in os.walk('/usr'):
+    for f in fs:
+        try:
+            if 'security.capability' in os.listxattr(os.path.join(d, f), follow_symlinks=False): print('capability:', d, f)
+        except OSError: pass
+PY
+`
+
+func runReal(t *testing.T, r *Result) {
+	id := strings.TrimPrefix(r.Digest, "sha256:")
+	t.Cleanup(func() {
+		if out, err := exec.Command("podman", "rmi", "--force", r.Ref).CombinedOutput(); err != nil {
+			t.Errorf("podman rmi: %v: %s", err, out)
+		}
+	})
+	if out := podman(t, r.WriteArchive, "load"); !strings.Contains(out, r.Ref) {
+		t.Fatalf("podman load: %s", out)
+	}
+	format := `{{.Id}} {{index .Labels "run.berth.codex.version"}} {{index .Labels "run.berth.suite"}} {{.Config.User}} {{.Config.Entrypoint}}`
+	if got, want := podman(t, nil, "image", "inspect", "--format", format, r.Ref), id+" 0.171.0 trixie 1000:1000 ["+oci.WorkerPath+" init]\n"; got != want {
+		t.Errorf("the engine has %q, want %q", got, want)
+	}
+	if out := podman(t, nil, "run", "--rm", "--network=none", "--entrypoint=/bin/sh", r.Ref, "-c", insideChecks); out != "" {
+		t.Errorf("in the image:\n%s", out)
+	}
+}
+
+func podman(t *testing.T, stdin func(io.Writer) error, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("podman", args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if stdin != nil {
+		pr, pw := io.Pipe()
+		go func() { pw.CloseWithError(stdin(pw)) }()
+		cmd.Stdin = pr
+	}
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("podman %s: %v: %s", filepath.Join(args...), err, stderr.String())
+	}
+	return string(out)
+}
