@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"time"
 
@@ -159,7 +157,6 @@ func (r *run) openFolder(info backends.Info, img backends.Image, spec oci.ShardS
 	now := time.Now()
 	env := results.Environment{
 		Name: r.Runner, Shards: r.Options.Shards, Options: r.Options.Given(),
-		Platform: runtime.GOOS, CI: os.Getenv("CI") != "",
 	}
 	if r.Keep != runner.KeepNever {
 		env.Keep = r.Keep
@@ -219,9 +216,14 @@ func (r *run) sweep(ctx context.Context) {
 // finish grades what came back and writes the ends of the folder.
 func (r *run) finish(out runner.Outcome) (*results.Finished, error) {
 	err := r.folder.Update(func(rec *results.Record) {
+		if rec.Runner == nil { // a run that mst made and berth resumes
+			rec.Runner = &results.Runner{Name: r.Runner, Versions: map[string]string{}}
+		}
 		for _, s := range out.Shards {
 			r.note(rec.Runner, s)
+			rec.Runner.Shards = append(rec.Runner.Shards, r.shardRecord(s))
 		}
+		rec.Runner.NativeReadiness = r.recorder.readiness()
 	})
 	if err != nil {
 		return nil, err
@@ -231,9 +233,6 @@ func (r *run) finish(out runner.Outcome) (*results.Finished, error) {
 
 // note adds to the record what only a shard could tell.
 func (r *run) note(f *results.Runner, s runner.ShardOutcome) {
-	if f == nil {
-		return
-	}
 	for _, name := range selfcheck.Missing(s.Check.Limits) {
 		if !slices.Contains(f.NotEnforced, name) {
 			f.NotEnforced = append(f.NotEnforced, name)
@@ -242,6 +241,22 @@ func (r *run) note(f *results.Runner, s runner.ShardOutcome) {
 	if s.Client.Name != "" {
 		f.Versions[s.Client.Name] = s.Client.Version
 	}
+}
+
+func (r *run) shardRecord(s runner.ShardOutcome) results.Shard {
+	rec := results.Shard{
+		Index: s.Shard.Index, Container: s.ID, Kept: s.Kept, Finished: s.Finished, StepsMs: map[string]float64{},
+	}
+	if s.Err != nil {
+		rec.Error = r.recorder.secrets.String(s.Err.Error())
+	}
+	for name, d := range s.Steps {
+		rec.StepsMs[name] = float64(d.Microseconds()) / 1000
+	}
+	for _, m := range s.Missing {
+		rec.Missing = append(rec.Missing, results.MissingTrial{Variant: m.Key.Variant, CaseID: m.Key.CaseID, Trial: m.Key.Trial, Reason: m.Reason})
+	}
+	return rec
 }
 
 // EvalDir is where an eval's runs go: --output-dir, the config's results.store, or the default.

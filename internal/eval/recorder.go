@@ -1,7 +1,10 @@
 package eval
 
 import (
+	"bytes"
+	"encoding/json"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -39,7 +42,10 @@ func newRecorder(run *results.Run, e *evalconfig.Eval, secrets *redact.Set, had 
 
 // Trial implements runner.Recorder.
 func (r *recorder) Trial(k shardproto.Key, res client.Result) error {
-	t := results.FromResult(r.run.Record().RunID, r.dataset[k.CaseID], k, res)
+	t, err := r.masked(results.FromResult(r.run.Record().RunID, r.dataset[k.CaseID], k, res))
+	if err != nil {
+		return err
+	}
 	if err := r.run.SaveTrial(t); err != nil {
 		return err
 	}
@@ -47,6 +53,16 @@ func (r *recorder) Trial(k shardproto.Key, res client.Result) error {
 	defer r.mu.Unlock()
 	r.trials[k] = &t
 	return nil
+}
+
+// masked takes known secrets out of everything a trial says: an agent may well print its token.
+func (r *recorder) masked(t results.Trial) (results.Trial, error) {
+	body, err := json.Marshal(t)
+	if err != nil {
+		return t, err
+	}
+	var out results.Trial
+	return out, json.Unmarshal(r.secrets.Bytes(body), &out)
 }
 
 // Evidence implements runner.Recorder: artifacts/shard-<n>/ gets what the shard's clients kept.
@@ -64,7 +80,42 @@ func (r *recorder) Evidence(shard int, tar io.Reader) error {
 		return err
 	}
 	defer root.Close()
-	return archive.Unpack(root, tar, archive.Limits{})
+	if err := archive.Unpack(root, tar, archive.Limits{}); err != nil {
+		return err
+	}
+	return maskFiles(root, r.secrets)
+}
+
+// maskFiles rewrites the files that hold a known secret, and only those: others stay as their
+// recorded checksums say.
+func maskFiles(root *os.Root, secrets *redact.Set) error {
+	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		body, err := root.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if masked := secrets.Bytes(body); !bytes.Equal(masked, body) {
+			return root.WriteFile(name, masked, 0o600)
+		}
+		return nil
+	})
+}
+
+// readiness is what was proved before each variant's first prompt. Shards prove the same things of a
+// variant, so any trial's word does.
+func (r *recorder) readiness() map[string]any {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := map[string]any{}
+	for k, t := range r.trials {
+		if ready, ok := t.ClientMetadata["nativeReadiness"]; ok {
+			out[k.Variant] = ready
+		}
+	}
+	return out
 }
 
 func (r *recorder) collected() map[shardproto.Key]*results.Trial {

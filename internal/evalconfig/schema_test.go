@@ -1,14 +1,13 @@
 package evalconfig
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/berth-run/berth/schema"
+	"github.com/berth-run/berth/schema/schematest"
 )
 
 // rich are files that use as much of the formats as berth takes.
@@ -36,34 +35,14 @@ func TestRichFiles(t *testing.T) {
 	if err != nil || len(e.Cases) != 3 || len(e.Variants) != 2 {
 		t.Fatalf("%+v, %v", e, err)
 	}
-	for _, c := range []string{richConfig, richDataset} {
-		name := schema.EvalConfig
-		if c == richDataset {
-			name = schema.EvalDataset
-		}
-		s, err := schema.Compile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		validate(t, s, name, c)
-	}
 }
 
-// MST's own schemas, which aren't part of the project, take what berth takes.
-func TestRichFilesFitPublishedSchemas(t *testing.T) {
-	dir := os.Getenv("BERTH_MST_SCHEMAS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "data", "mst-schema")
-	}
-	if _, err := os.Stat(filepath.Join(dir, schema.EvalConfig)); err != nil {
-		t.Skip("MST's published schemas aren't here; clone gleanwork/mcp-server-tester and set BERTH_MST_SCHEMAS to its schema folder")
-	}
-	for name, text := range map[string]string{schema.EvalConfig: richConfig, schema.EvalDataset: richDataset} {
-		s, err := jsonschema.NewCompiler().Compile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		validate(t, s, name, text)
+func TestRichFilesFitSchemas(t *testing.T) {
+	for set, compile := range schematest.Sets(t) {
+		t.Run(set, func(t *testing.T) {
+			validate(t, compile(t, schema.EvalConfig), schema.EvalConfig, richConfig)
+			validate(t, compile(t, schema.EvalDataset), schema.EvalDataset, richDataset)
+		})
 	}
 }
 

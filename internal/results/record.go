@@ -131,6 +131,31 @@ type Runner struct {
 	Notes []string `json:"notes,omitempty"`
 	// NativeReadiness is what the client proved before the first prompt, by variant.
 	NativeReadiness map[string]any `json:"nativeReadiness,omitempty"`
+	// Shards tells of each shard that was started, by rising index.
+	Shards []Shard `json:"shards,omitempty"`
+}
+
+// Shard is one shard's life in a run.
+type Shard struct {
+	Index int `json:"index"`
+	// Container is its id on the engine; Kept tells that it was left there.
+	Container string `json:"container,omitempty"`
+	Kept      bool   `json:"kept,omitempty"`
+	// Error is why it didn't end as it should, one line with its code.
+	Error string `json:"error,omitempty"`
+	// Finished counts trials that came back; Missing are the others.
+	Finished int            `json:"finished"`
+	Missing  []MissingTrial `json:"missing,omitempty"`
+	// StepsMs times set-up and clean-up by step.
+	StepsMs map[string]float64 `json:"stepsMs,omitempty"`
+}
+
+// MissingTrial is a trial that didn't come back, and why.
+type MissingTrial struct {
+	Variant string `json:"variant"`
+	CaseID  string `json:"caseId"`
+	Trial   int    `json:"trial"`
+	Reason  string `json:"reason"`
 }
 
 // Engine is the container engine as it said of itself.

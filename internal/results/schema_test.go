@@ -13,6 +13,7 @@ import (
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/internal/shardproto"
 	"github.com/berth-run/berth/schema"
+	"github.com/berth-run/berth/schema/schematest"
 	"github.com/berth-run/berth/session/client"
 )
 
@@ -83,36 +84,13 @@ func checkKinds(t *testing.T, kinds map[string]int) {
 	}
 }
 
-func TestFilesFitOurSchemas(t *testing.T) {
-	checkKinds(t, validateAll(t, writeEverything(t), func(kind string) *jsonschema.Schema {
-		s, err := schema.Compile(schema.RunKind(kind))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}))
-}
-
-// publishedSchemas is a folder with MST's own schemas, which aren't part of the project.
-func publishedSchemas(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("BERTH_MST_SCHEMAS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "data", "mst-schema")
+func TestFilesFitSchemas(t *testing.T) {
+	dir := writeEverything(t)
+	for set, compile := range schematest.Sets(t) {
+		t.Run(set, func(t *testing.T) {
+			checkKinds(t, validateAll(t, dir, func(kind string) *jsonschema.Schema {
+				return compile(t, schema.RunKind(kind))
+			}))
+		})
 	}
-	if _, err := os.Stat(filepath.Join(dir, "run", "v1", "run.schema.json")); err != nil {
-		t.Skip("MST's published schemas aren't here; clone gleanwork/mcp-server-tester and set BERTH_MST_SCHEMAS to its schema folder")
-	}
-	return dir
-}
-
-func TestFilesFitPublishedSchemas(t *testing.T) {
-	dir := publishedSchemas(t)
-	checkKinds(t, validateAll(t, writeEverything(t), func(kind string) *jsonschema.Schema {
-		s, err := jsonschema.NewCompiler().Compile(filepath.Join(dir, "run", "v1", kind+".schema.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}))
 }
