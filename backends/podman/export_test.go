@@ -5,3 +5,11 @@ func SetEditCreate(b *Backend, edit func(*createRequest)) { b.editCreate = edit 
 
 // CreateRequest is for those edits.
 type CreateRequest = createRequest
+
+// ServiceSocket is the socket of b's own service, "" without one.
+func ServiceSocket(b *Backend) string {
+	if b.service == nil {
+		return ""
+	}
+	return b.service.socket
+}

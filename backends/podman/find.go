@@ -87,7 +87,7 @@ func (f finder) candidates(ctx context.Context, tried *[]string) []candidate {
 	var cs []candidate
 	if dir := f.getenv("XDG_RUNTIME_DIR"); dir != "" {
 		sock := filepath.Join(dir, "podman", "podman.sock")
-		cs = append(cs, candidate{source: sock, url: "unix://" + sock})
+		cs = append(cs, candidate{source: sock, url: unixURL(sock)})
 	}
 	if f.goos == "darwin" {
 		ms, err := f.machines(ctx)
@@ -104,7 +104,7 @@ func (f finder) own(ctx context.Context, o Options, tried []string) (found, erro
 	s, err := f.start(ctx)
 	if err == nil {
 		var e found
-		c := candidate{source: "podman system service", url: "unix://" + s.socket}
+		c := candidate{source: "podman system service", url: unixURL(s.socket)}
 		if e, err = c.connect(ctx, o.DialTimeout); err == nil {
 			e.service = s
 			return e, nil
@@ -173,6 +173,9 @@ func (c candidate) check() error {
 	}
 	return nil
 }
+
+// unixURL escapes what a URL would cut a path at.
+func unixURL(socket string) string { return (&url.URL{Scheme: "unix", Path: socket}).String() }
 
 // tooOld names the case where the bindings refuse the server's version.
 func tooOld(err error) error {

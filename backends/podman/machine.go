@@ -43,7 +43,7 @@ func parseMachines(b []byte) []candidate {
 		if m.State == "running" && m.ConnectionInfo.PodmanSocket.Path != "" {
 			cs = append(cs, candidate{
 				source:  fmt.Sprintf("Podman machine %s", m.Name),
-				url:     "unix://" + m.ConnectionInfo.PodmanSocket.Path,
+				url:     unixURL(m.ConnectionInfo.PodmanSocket.Path),
 				machine: true,
 			})
 		}

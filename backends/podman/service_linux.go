@@ -20,10 +20,10 @@ import (
 // storage.
 const startTimeout = 30 * time.Second
 
-// superviser runs the service and ends it when file descriptor 3 closes, which a kill -9 of ours does
+// supervisor runs the service and ends it when file descriptor 3 closes, which a kill -9 of ours does
 // too. The parent-death signal wouldn't do: Podman re-executes itself into its user namespace and
 // joins it by setns, and either loses the signal. SIGTERM to the first process reaches the second.
-const superviser = `podman system service --time=0 "unix://$1" 3<&- &
+const supervisor = `podman system service --time=0 "$2" 3<&- &
 pid=$!
 { read -r _ <&3; kill "$pid"; } 2>/dev/null &
 exec 3<&-
@@ -34,8 +34,8 @@ rm -f -- "$1"
 rmdir -- "$(dirname -- "$1")" 2>/dev/null
 exit "$status"`
 
-// startService runs a `podman system service` on a socket in a private folder and waits until it
-// listens.
+// startService runs a `podman system service` on a socket in a private folder (of the runtime
+// directory, whose path is short: a socket's has at most 107 bytes) and waits until it listens.
 func startService(ctx context.Context) (*service, error) {
 	if _, err := exec.LookPath("podman"); err != nil {
 		return nil, fmt.Errorf("no podman command: install Podman %s or later (Debian, Ubuntu: `apt install podman`, Fedora: `dnf install podman`): %w",
@@ -45,7 +45,7 @@ func startService(ctx context.Context) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "berth-podman-")
+	dir, err := os.MkdirTemp(os.Getenv("XDG_RUNTIME_DIR"), "berth-podman-")
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func spawn(dir string, env []string) (*service, error) {
 		stderr: new(tail),
 		ended:  make(chan struct{}),
 	}
-	s.cmd = exec.Command("/bin/sh", "-c", superviser, "berth-podman", s.socket)
+	s.cmd = exec.Command("/bin/sh", "-c", supervisor, "berth-podman", s.socket, unixURL(s.socket))
 	s.cmd.Env = append(env, noBus(env, dir)...)
 	s.cmd.Stderr = s.stderr
 	s.cmd.ExtraFiles = []*os.File{r}

@@ -1,0 +1,176 @@
+package podman_test
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/berth-run/berth/backends/podman"
+	"github.com/berth-run/berth/internal/testrig"
+)
+
+// envOwner makes the test binary a process that starts a service, says so and waits.
+const envOwner = "BERTH_TEST_SERVICE_OWNER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(envOwner) != "" {
+		os.Exit(owner())
+	}
+	os.Exit(m.Run())
+}
+
+func owner() int {
+	b, err := podman.New(context.Background(), podman.Options{})
+	if err != nil {
+		println(err.Error())
+		return 1
+	}
+	os.Stdout.WriteString(podman.ServiceSocket(b) + "\n")
+	time.Sleep(time.Hour)
+	return 0
+}
+
+// privateHost is the environment of a user who never ran Podman, with tools in front of the PATH. Its
+// pause process ends with the test.
+func privateHost(t *testing.T) []string {
+	t.Helper()
+	base, err := os.MkdirTemp(os.Getenv("XDG_RUNTIME_DIR"), "berth-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []string{"home", "run", "bin"} {
+		if err := os.Mkdir(filepath.Join(base, d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		if b, err := os.ReadFile(filepath.Join(base, "run/libpod/tmp/pause.pid")); err == nil {
+			if pid, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		if err := os.RemoveAll(base); err != nil {
+			t.Error(err)
+		}
+	})
+	script := "#!/bin/sh\necho called >>" + filepath.Join(base, "dbus-launched") + "\nexit 1\n"
+	if err := os.WriteFile(filepath.Join(base, "bin/dbus-launch"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{
+		"HOME=" + filepath.Join(base, "home"), "XDG_RUNTIME_DIR=" + filepath.Join(base, "run"),
+		"PATH=" + filepath.Join(base, "bin") + ":" + os.Getenv("PATH"), "BASE=" + base,
+	}
+	for _, e := range os.Environ() {
+		switch name, _, _ := strings.Cut(e, "="); name {
+		case "HOME", "PATH", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "CONTAINER_HOST":
+		default:
+			env = append(env, e)
+		}
+	}
+	return env
+}
+
+// TestServiceEndsWithOwner kills the owner with -9 and looks for what remains, as a user who never ran
+// Podman: that is when it re-executes itself, and makes its pause process.
+func TestServiceEndsWithOwner(t *testing.T) {
+	testrig.NeedRootless(t)
+	env := privateHost(t)
+	base := value(env, "BASE")
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(env, envOwner+"=1")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket := strings.TrimSpace(line)
+	if _, err := os.Stat(socket); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	eventually(t, "the socket's folder is gone", func() bool {
+		_, err := os.Stat(filepath.Dir(socket))
+		return os.IsNotExist(err)
+	})
+	eventually(t, "no service runs", func() bool { return len(processesWith(t, socket)) == 0 })
+	if b, err := os.ReadFile(filepath.Join(base, "dbus-launched")); err == nil {
+		t.Errorf("dbus-launch was called %d times", strings.Count(string(b), "\n"))
+	}
+}
+
+// TestClose leaves neither process nor file, and may come twice.
+func TestClose(t *testing.T) {
+	b := testrig.Podman(t)
+	socket := podman.ServiceSocket(b)
+	if socket == "" {
+		t.Skip("a Podman socket is open here, so no service was started")
+	}
+	for range 2 {
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Stat(filepath.Dir(socket)); !os.IsNotExist(err) {
+		t.Errorf("%s is left (%v)", filepath.Dir(socket), err)
+	}
+	if left := processesWith(t, socket); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+func value(env []string, name string) string {
+	for _, e := range env {
+		if v, ok := strings.CutPrefix(e, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// processesWith lists the command lines that hold text.
+func processesWith(t *testing.T, text string) []string {
+	t.Helper()
+	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, p := range paths {
+		if b, err := os.ReadFile(p); err == nil && strings.Contains(string(b), text) {
+			found = append(found, string(b))
+		}
+	}
+	return found
+}
+
+// eventually waits for what another process does in its own time.
+func eventually(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for !f() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("never came: %s", what)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
