@@ -44,6 +44,7 @@ type config struct {
 	Plugins   map[string]pluginTable   `toml:"plugins"`
 	Projects  map[string]projectTable  `toml:"projects"`
 	Servers   map[string]serverTable   `toml:"mcp_servers,omitempty"`
+	ShellEnv  *shellEnvTable           `toml:"shell_environment_policy,omitempty"`
 }
 
 type providerTable struct {
@@ -65,6 +66,10 @@ type pluginTable struct {
 
 type projectTable struct {
 	TrustLevel string `toml:"trust_level"`
+}
+
+type shellEnvTable struct {
+	Exclude []string `toml:"exclude"`
 }
 
 type serverTable struct {
@@ -101,6 +106,10 @@ func Config(s Settings) ([]byte, error) {
 	}
 	for i, srv := range s.Servers {
 		c.Servers[srv.Label] = serverEntry(i, srv, s.ServerEnv)
+		if srv.Token != "" {
+			// The app needs the bearer; the commands that the model runs don't.
+			c.ShellEnv = &shellEnvTable{Exclude: []string{tokenVarPrefix + "*"}}
+		}
 	}
 	var b bytes.Buffer
 	if err := toml.NewEncoder(&b).Encode(c); err != nil {
@@ -139,7 +148,9 @@ func serverEntry(index int, s client.Server, extra map[string]string) serverTabl
 }
 
 // tokenVar names the variable that holds a server's bearer, by its place in the variant's list.
-func tokenVar(index int) string { return "MST_CHATGPT_MCP_TOKEN_" + strconv.Itoa(index) }
+func tokenVar(index int) string { return tokenVarPrefix + strconv.Itoa(index) }
+
+const tokenVarPrefix = "MST_CHATGPT_MCP_TOKEN_"
 
 // SampleConfig is a config.toml with every key that Config can write, for a check against a Codex
 // binary when an image is built.

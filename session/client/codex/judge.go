@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -84,7 +83,7 @@ func (r *run) classify(err error) (code.Code, bool) {
 	switch {
 	case errors.Is(err, errDeadline):
 		return code.Timeout, !r.submitted
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, errCancelled):
 		return code.Cancelled, true
 	case errors.As(err, &upstream):
 		return c, true

@@ -3,6 +3,7 @@ package codex
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -36,6 +37,7 @@ const faultScript = `{
     {"name": "env", "match": {"exact": "env"}, "steps": [
       {"command": {"cmd": "env; echo; pwd; ls -A"}},
       {"text": "{{output}}"}]},
+    {"name": "print", "match": {"exact": "print"}, "steps": [{"command": {"cmd": "env"}}, {"text": "{{output}}"}]},
     {"name": "mcp", "match": {"exact": "add"}, "steps": [
       {"mcp": {"server": "wiki", "tool": "add", "arguments": {"a": 40, "b": 2}}},
       {"text": "{{output}}"}]}
@@ -98,11 +100,11 @@ func TestKilled(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	r := newRig(t, "gpt-5.5", faultScript)
 	s := r.open()
-	ctx, cancel := context.WithCancel(within1m(t))
+	ctx, cancel := context.WithCancelCause(within1m(t))
 	done := make(chan client.Result, 1)
 	go func() { done <- s.Run(ctx, client.Trial{CaseID: "cancelled", Prompt: "hang"}) }()
 	appPID(t, r)
-	cancel()
+	cancel(errors.New("the user's wish"))
 	if res := <-done; res.FailureKind != code.Cancelled || !res.Infrastructure || !res.Submitted {
 		t.Errorf("%s: %s", res.FailureKind, res.Error)
 	}
@@ -223,7 +225,6 @@ func TestHTTPServer(t *testing.T) {
 	defer web.Close()
 	r := newRig(t, "gpt-5.5", faultScript)
 	r.batch.Servers = []client.Server{{Label: "wiki", Transport: "http", URL: web.URL, Token: bearer, MinTools: 2}}
-	r.batch.Options = json.RawMessage(`{"requireMcpCalls":true}`)
 	s := r.open()
 	before := calls.Load()
 	res := s.Run(within1m(t), client.Trial{CaseID: "http", Prompt: "add"})
@@ -232,6 +233,10 @@ func TestHTTPServer(t *testing.T) {
 	}
 	if sel := res.Telemetry["mcpSelection"].(map[string]any); sel["status"] != "ok" || sel["configuredMcpCallCount"] != 1 {
 		t.Errorf("selection %v", sel)
+	}
+	env := s.Run(within1m(t), client.Trial{CaseID: "env", Prompt: "print"})
+	if env.Trace == nil || !strings.Contains(env.Trace.FinalText, "CODEX_HOME=") || strings.Contains(env.Trace.FinalText, "MST_CHATGPT") {
+		t.Errorf("a command's environment: %+v", env.Trace)
 	}
 	web.CloseClientConnections()
 }

@@ -55,13 +55,25 @@ func (s *session) Run(ctx context.Context, t client.Trial) client.Result {
 	r := &run{s: s, trial: t, start: time.Now(), steps: map[string]float64{}}
 	err := s.usable()
 	if err == nil {
-		limit := s.options.Timeout()
-		ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: %v", errDeadline, limit))
-		err = r.perform(ctx)
-		cancel()
-		err = r.finish(err)
+		err = r.finish(r.bounded(ctx))
 	}
 	return r.result(err)
+}
+
+// errCancelled: the run was ended from outside.
+var errCancelled = errors.New("the run was cancelled")
+
+// bounded performs within the trial's time. Whatever else is told, the caller's own end of ctx is why
+// a turn wasn't seen to its end.
+func (r *run) bounded(ctx context.Context) error {
+	limit := r.s.options.Timeout()
+	within, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: %v", errDeadline, limit))
+	defer cancel()
+	err := r.perform(within)
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", errCancelled, context.Cause(ctx))
+	}
+	return err
 }
 
 // usable refuses a trial beside the remains of another.
