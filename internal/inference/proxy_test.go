@@ -3,6 +3,7 @@ package inference
 import (
 	"context"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -174,6 +179,33 @@ func TestTunnelFailures(t *testing.T) {
 				t.Errorf("counted %d times", n)
 			}
 		})
+	}
+}
+
+// A private CA in SSL_CERT_FILE is trusted. Go reads the variable once, so a second process asks.
+func TestTunnelTrustsSSLCertFile(t *testing.T) {
+	const target = "INFERENCE_TEST_TARGET"
+	if base := os.Getenv(target); base != "" {
+		resp, body, err := newRig(t, base).start(t).do(t, "GET", "/v1/models", tokenInShard, "")
+		if err != nil || resp.StatusCode != 200 {
+			t.Fatalf("%v, %v, %s", resp, err, body)
+		}
+		return
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("SSL_CERT_FILE is read on Linux only")
+	}
+	gateway := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer gateway.Close()
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: gateway.Certificate().Raw})
+	if err := os.WriteFile(file, ca, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), "SSL_CERT_FILE="+file, target+"="+gateway.URL+"/v1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
