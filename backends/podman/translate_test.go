@@ -3,6 +3,8 @@ package podman
 import (
 	"encoding/json"
 	"errors"
+	"flag"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -70,6 +72,35 @@ func TestTranslate(t *testing.T) {
 	if m := r.Mounts[0]; m.Destination != oci.RunDir || !slices.Equal(m.Options,
 		[]string{"rw", "notmpcopyup", "U", "nosuid", "nodev", "noexec", "mode=0700", "size=268435456"}) {
 		t.Errorf("first mount %+v", m)
+	}
+}
+
+var update = flag.Bool("update", false, "write testdata/create.json anew")
+
+// TestTranslateGolden keeps a whole request for review, and for spectest, which holds its keys against
+// Podman's own type.
+func TestTranslateGolden(t *testing.T) {
+	r, err := translate(shardConfig(t), allLimits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.MarshalIndent(r, "", "\t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = append(got, '\n')
+	const file = "testdata/create.json"
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), string(got)); d != "" {
+		t.Errorf("run `go test ./backends/podman -update` if this is meant: -want +got\n%s", d)
 	}
 }
 
