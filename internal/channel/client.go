@@ -89,7 +89,7 @@ func (c *Client) attach(ctx context.Context) (*attachedLink, error) {
 	}
 	if err != nil {
 		if l.IsClosed() && ctx.Err() == nil {
-			err = fmt.Errorf("the shard's worker hung up: %w", err)
+			err = fmt.Errorf("the shard's worker hung up: %w", l.conn.why(err))
 		}
 		l.Close()
 		return nil, fmt.Errorf("attach to the shard: %w", err)

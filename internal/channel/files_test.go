@@ -71,7 +71,7 @@ func TestPutAndGet(t *testing.T) {
 	stream := tarOf(t, file("a/b.txt", "hello", 0o640), file("run", "#!", 0o755),
 		tar.Header{Typeflag: tar.TypeDir, Name: "locked/", Mode: 0o500},
 		tar.Header{Typeflag: tar.TypeSymlink, Name: "a/link", Linkname: "../run", Mode: 0o777})
-	if err := c.Put(t.Context(), "bundle/x", bytes.NewReader(stream)); err != nil {
+	if err := c.Put(t.Context(), "/shard/bundle/x", bytes.NewReader(stream)); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{"a": "drwx------", "a/b.txt": "-rw-r----- hello", "run": "-rwxr-xr-x #!", "locked": "dr-x------", "a/link": "Lrwxrwxrwx"}
@@ -82,10 +82,10 @@ func TestPutAndGet(t *testing.T) {
 		t.Errorf("bundle (-want +got)\n%s", diff)
 	}
 	var back bytes.Buffer
-	if err := c.Get(t.Context(), "bundle/x", &back); err != nil {
+	if err := c.Get(t.Context(), "/shard/bundle/x", &back); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Put(t.Context(), filepath.Join(s.dir, "tmp"), &back); err != nil { // an absolute path
+	if err := c.Put(t.Context(), "/shard/tmp", &back); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, listing(t, filepath.Join(s.dir, "tmp"))); diff != "" {
@@ -113,7 +113,7 @@ func TestPutReplaces(t *testing.T) {
 		tarOf(t, file("dir/old", "1", 0o600), file("plain", "1", 0o600), file("kept", "1", 0o600)),
 		tarOf(t, file("dir/new", "2", 0o600), file("plain", "2", 0o600)),
 	} {
-		if err := c.Put(t.Context(), "results", bytes.NewReader(stream)); err != nil {
+		if err := c.Put(t.Context(), "/shard/results", bytes.NewReader(stream)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -130,7 +130,7 @@ func TestGetOneFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := c.Get(t.Context(), "results/r.json", &b); err != nil {
+	if err := c.Get(t.Context(), "/shard/results/r.json", &b); err != nil {
 		t.Fatal(err)
 	}
 	r := tar.NewReader(&b)
@@ -151,8 +151,8 @@ func TestPlacesThatAreRefused(t *testing.T) {
 	}
 	ok := tarOf(t, file("f", "x", 0o600))
 	for path, want := range map[string]error{
-		"": ErrInvalid, "/": ErrInvalid, "/etc": ErrInvalid, "tokens": ErrInvalid, "bundle/../tokens": ErrInvalid,
-		"bundlex": ErrInvalid, "../bundle": ErrInvalid, filepath.Join(s.dir, "tokens"): ErrInvalid, "results/out": ErrFailed,
+		"": ErrInvalid, "/": ErrInvalid, "/etc": ErrInvalid, "/shard/tokens": ErrInvalid, "/shard/bundle/../tokens": ErrInvalid,
+		"/shard/bundlex": ErrInvalid, "shard/bundle": ErrInvalid, filepath.Join(s.dir, "bundle"): ErrInvalid, "/shard/results/out": ErrFailed,
 	} {
 		if err := c.Put(t.Context(), path, bytes.NewReader(ok)); !errors.Is(err, want) {
 			t.Errorf("Put(%q) = %v, want %v", path, err, want)
@@ -161,7 +161,7 @@ func TestPlacesThatAreRefused(t *testing.T) {
 			t.Errorf("Get(%q) = %v, want %v", path, err, want)
 		}
 	}
-	if err := c.Get(t.Context(), "results/absent", io.Discard); !errors.Is(err, ErrFailed) {
+	if err := c.Get(t.Context(), "/shard/results/absent", io.Discard); !errors.Is(err, ErrFailed) {
 		t.Errorf("Get of what isn't there = %v, want ErrFailed", err)
 	}
 }
@@ -172,7 +172,7 @@ func TestRefusedPutLeavesNothing(t *testing.T) {
 	s := newShard(t)
 	c := dial(t, s.open(nil), Options{})
 	hostile := tarOf(t, file("good", "x", 0o600), file("../bad", "x", 0o600), file("tail", strings.Repeat("x", 3*streamWindow), 0o600))
-	if err := c.Put(t.Context(), "home", bytes.NewReader(hostile)); !errors.Is(err, ErrInvalid) {
+	if err := c.Put(t.Context(), "/shard/home", bytes.NewReader(hostile)); !errors.Is(err, ErrInvalid) {
 		t.Errorf("Put = %v, want ErrInvalid", err)
 	}
 	if left := names(t, filepath.Join(s.dir, "home")); left != nil {
@@ -197,7 +197,7 @@ func TestBrokenPutLeavesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newShard(t)
 			c := dial(t, s.open(nil), Options{})
-			if err := c.Put(t.Context(), "home", tt.source(s)); !errors.Is(err, tt.want) {
+			if err := c.Put(t.Context(), "/shard/home", tt.source(s)); !errors.Is(err, tt.want) {
 				t.Errorf("Put = %v, want %v", err, tt.want)
 			}
 			if err := c.Keep(t.Context()); err != nil { // the next link, if the last was cut
@@ -229,10 +229,10 @@ func TestGetInterrupted(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.dir, "results", "big"), make([]byte, 2*streamWindow), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Get(t.Context(), "results", cuttingWriter{s}); !errors.Is(err, ErrInterrupted) {
+	if err := c.Get(t.Context(), "/shard/results", cuttingWriter{s}); !errors.Is(err, ErrInterrupted) {
 		t.Errorf("Get = %v, want ErrInterrupted", err)
 	}
-	if err := c.Get(t.Context(), "results", failingWriter{}); !errors.Is(err, errSource) {
+	if err := c.Get(t.Context(), "/shard/results", failingWriter{}); !errors.Is(err, errSource) {
 		t.Errorf("Get = %v, want the writer's error", err)
 	}
 }

@@ -30,13 +30,14 @@ func newShard(t *testing.T) *shard {
 	s := &shard{dir: t.TempDir(), collected: make(chan struct{}, 16), kept: make(chan struct{}, 16), ended: make(chan struct{}, 16)}
 	folders := map[string]string{}
 	for _, name := range []string{"bundle", "results", "home", "tmp"} {
-		folders[name] = filepath.Join(s.dir, name)
-		if err := os.Mkdir(folders[name], 0o700); err != nil {
+		dir := filepath.Join(s.dir, name)
+		folders["/shard/"+name] = dir
+		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s.Server = NewServer(ServerOptions{
-		Folders: folders, TokensDir: filepath.Join(s.dir, "tokens"), TunnelAddr: "127.0.0.1:0",
+		Folders: folders, Home: filepath.Join(s.dir, "home"), TokensDir: filepath.Join(s.dir, "tokens"), TunnelAddr: "127.0.0.1:0",
 		SelfCheck: func(_ context.Context, e selfcheck.Expect) selfcheck.Report {
 			return selfcheck.Report{Limits: []selfcheck.Check{{Name: "pids", OK: e.Pids == 7}}}
 		},

@@ -139,6 +139,7 @@ type meteredConn struct {
 	r     *bufio.Reader
 	last  atomic.Int64
 	heard func()
+	end   atomic.Pointer[error] // what the first failed read said
 }
 
 func (m *meteredConn) Read(p []byte) (int, error) {
@@ -149,7 +150,18 @@ func (m *meteredConn) Read(p []byte) (int, error) {
 			m.heard()
 		}
 	}
+	if err != nil {
+		m.end.CompareAndSwap(nil, &err)
+	}
 	return n, err
+}
+
+// why is the reason that the connection gave for its end, which says more than a stream's.
+func (m *meteredConn) why(otherwise error) error {
+	if end := m.end.Load(); end != nil {
+		return *end
+	}
+	return otherwise
 }
 
 func (m *meteredConn) silence() time.Duration {

@@ -16,9 +16,11 @@ import (
 
 // ServerOptions are what the worker brings.
 type ServerOptions struct {
-	// Folders are where Put and Get work, by name ("bundle", "results", "home", "tmp"): a path of
-	// theirs starts with a name, or is absolute and inside one of them.
+	// Folders are where Put and Get work: the path in a shard that starts a request's, and the
+	// folder it stands for. In a shard these are the same; in tests the folder is a temporary one.
 	Folders map[string]string
+	// Home is where commands run that name no folder; "" is the worker's own.
+	Home string
 	// TokensDir holds the token files; 0700.
 	TokensDir string
 	// TunnelAddr is listened on while a coordinator is attached; default TunnelAddr.

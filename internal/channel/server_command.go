@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -34,7 +35,7 @@ func (s *Server) command(ctx context.Context, stream *yamux.Stream, r commandReq
 	id := rand.Text()
 	cmd := exec.CommandContext(ctx, r.Args[0], r.Args[1:]...)
 	cmd.Env = append(append(os.Environ(), r.Env...), execkill.EnvVar+"="+id)
-	cmd.Dir = s.commandDir(r.Dir)
+	cmd.Dir = cmp.Or(r.Dir, s.opts.Home)
 	cmd.Stdout = newFrameWriter(stream, kindStdout, outputMax)
 	cmd.Stderr = newFrameWriter(stream, kindStderr, outputMax)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -87,18 +88,6 @@ func killTree(pid int, id string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), killWait)
 	defer cancel()
 	return execkill.Kill(ctx, id)
-}
-
-// commandDir is the home folder unless the command names another.
-func (s *Server) commandDir(dir string) string {
-	if dir != "" {
-		return dir
-	}
-	home := s.opts.Folders["home"]
-	if _, err := os.Stat(home); err != nil {
-		return ""
-	}
-	return home
 }
 
 // stdins are the commands that wait for their stdin stream.

@@ -18,18 +18,16 @@ import (
 
 // folder opens the folder that a request's path is in, and gives the rest of the path.
 func (s *Server) folder(name string) (*os.Root, string, error) {
-	for folder, dir := range s.opts.Folders {
-		for _, prefix := range []string{folder, dir} {
-			rest, ok := strings.CutPrefix(path.Clean(name), prefix)
-			if !ok || (rest != "" && rest[0] != '/') {
-				continue
-			}
-			root, err := os.OpenRoot(dir)
-			if err != nil {
-				return nil, "", fmt.Errorf("%w: %w", ErrFailed, err)
-			}
-			return root, path.Join(".", rest), nil
+	for prefix, dir := range s.opts.Folders {
+		rest, ok := strings.CutPrefix(path.Clean(name), prefix)
+		if !ok || (rest != "" && rest[0] != '/') {
+			continue
 		}
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return nil, "", fmt.Errorf("%w: %w", ErrFailed, err)
+		}
+		return root, path.Join(".", rest), nil
 	}
 	return nil, "", fmt.Errorf("%w: %.200q is in none of the worker's folders", ErrInvalid, name)
 }

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/execkill"
+	"github.com/berth-run/berth/internal/redact"
+	"github.com/berth-run/berth/internal/selfcheck"
+	"github.com/berth-run/berth/internal/worker"
+	"github.com/berth-run/berth/session/client"
+	"github.com/berth-run/berth/session/client/codex"
+)
+
+// imageEnv is in an image's environment: what the hello message calls the image.
+const imageEnv = "BERTH_IMAGE"
+
+const defaultDeadman = 10 * time.Minute
+
+func deadmanFlag(verb string, args []string) (time.Duration, error) {
+	f := flag.NewFlagSet(verb, flag.ContinueOnError)
+	d := f.Duration("deadman", defaultDeadman, "")
+	if err := parse(f, args, 0); err != nil {
+		return 0, err
+	}
+	if *d <= 0 {
+		return 0, fmt.Errorf("%w: --deadman %s isn't positive; a shard without the switch is made by keeping it", errUsage, *d)
+	}
+	return *d, nil
+}
+
+func initShard(_ context.Context, args []string) (int, error) {
+	d, err := deadmanFlag("init", args)
+	if err != nil {
+		return 1, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return 1, err
+	}
+	return worker.Init([]string{self, "serve", "--deadman", d.String()})
+}
+
+func serve(ctx context.Context, args []string) (int, error) {
+	d, err := deadmanFlag("serve", args)
+	if err != nil {
+		return 1, err
+	}
+	secrets := &redact.Set{}
+	return 0, worker.Serve(ctx, worker.Options{
+		Clients: clients(secrets), Redact: secrets, Image: os.Getenv(imageEnv), Deadman: d,
+	})
+}
+
+// clients is every app that this worker can drive.
+func clients(secrets *redact.Set) func(string) (client.Client, error) {
+	return func(name string) (client.Client, error) {
+		if name == codex.Name {
+			return codex.New(codex.Setup{Redact: secrets}), nil
+		}
+		return nil, code.Errorf(code.EnvironmentInvalid, "this image's worker can't drive client %q; it has %s", name, codex.Name)
+	}
+}
+
+// killWait bounds the chase after processes that fork while they are being killed.
+const killWait = 10 * time.Second
+
+func kill(ctx context.Context, args []string) (int, error) {
+	f := flag.NewFlagSet("kill", flag.ContinueOnError)
+	if err := parse(f, args, 1); err != nil {
+		return 1, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, killWait)
+	defer cancel()
+	return 0, execkill.Kill(ctx, f.Arg(0))
+}
+
+func selfCheck(ctx context.Context, args []string) (int, error) {
+	if err := parse(flag.NewFlagSet("selfcheck", flag.ContinueOnError), args, 0); err != nil {
+		return 1, err
+	}
+	var e selfcheck.Expect
+	d := json.NewDecoder(os.Stdin)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&e); err != nil {
+		return 1, fmt.Errorf("%w: expectations on stdin: %w", errUsage, err)
+	}
+	out := json.NewEncoder(os.Stdout)
+	out.SetIndent("", "  ")
+	return 0, out.Encode(selfcheck.Run(ctx, e))
+}

@@ -1,0 +1,52 @@
+package worker
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/session/client"
+)
+
+// memoryEvents are where the kernel counts the processes it killed for the shard's memory limit: in
+// the shard's own view of cgroup v2, and of v1.
+var memoryEvents = []string{"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"}
+
+// watchMemory runs a trial and says of one that failed while the kernel killed for memory that this
+// was why. One that succeeded all the same stays a success, with the count beside it.
+func (c *collection) watchMemory(run func() client.Result) client.Result {
+	before := oomKills()
+	r := run()
+	killed := oomKills() - before
+	if killed <= 0 {
+		return r
+	}
+	if r.Metadata == nil {
+		r.Metadata = map[string]any{}
+	}
+	r.Metadata["oomKills"] = killed
+	if r.FailureKind != "" && r.FailureKind != code.Cancelled {
+		r.Error = fmt.Sprintf("the shard's memory limit was hit and %d process(es) killed; raise it with --runner-option memory= (%s: %s)", killed, r.FailureKind, r.Error)
+		r.FailureKind, r.Infrastructure = code.OOMKilled, true
+	}
+	return r
+}
+
+// oomKills is the count so far, 0 where no memory controller is in force.
+func oomKills() int {
+	for _, file := range memoryEvents {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(raw)) {
+			if value, ok := strings.CutPrefix(line, "oom_kill "); ok {
+				n, _ := strconv.Atoi(strings.TrimSpace(value))
+				return n
+			}
+		}
+	}
+	return 0
+}
