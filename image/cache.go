@@ -116,7 +116,14 @@ func (c *cache) clean(ctx context.Context) error {
 		return err
 	}
 	for _, e := range left {
-		if err := removeTree(ctx, c.path("tmp", e.Name())); err != nil {
+		name := c.path("tmp", e.Name())
+		if outside, err := os.Readlink(name); err == nil {
+			if err := c.removeOutside(ctx, outside); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := os.RemoveAll(name); err != nil {
 			return err
 		}
 	}
@@ -130,6 +137,27 @@ func (c *cache) clean(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// outsideDir makes a directory in the system's own place for temporary files: mmdebstrap works under
+// subordinate ids, which can't reach into a private home. A link in tmp keeps track of it.
+func (c *cache) outsideDir() (string, error) {
+	dir, err := os.MkdirTemp("", "berth-rootfs-")
+	if err != nil {
+		return "", storageError(os.TempDir(), err)
+	}
+	if err := os.Symlink(dir, c.path("tmp", filepath.Base(dir))); err != nil {
+		return "", errors.Join(storageError(c.dir, err), os.Remove(dir))
+	}
+	return dir, os.Chmod(dir, 0o711)
+}
+
+// removeOutside removes what outsideDir made.
+func (c *cache) removeOutside(ctx context.Context, dir string) error {
+	if err := removeTree(ctx, dir); err != nil {
+		return err
+	}
+	return os.Remove(c.path("tmp", filepath.Base(dir)))
 }
 
 // removeTree removes a tree, even one that mmdebstrap left: its files belong to subordinate ids,

@@ -16,8 +16,8 @@ var (
 	ErrIntegrity = errors.New("integrity check failed")
 	// ErrFetch: the mirror or the npm registry didn't deliver.
 	ErrFetch = errors.New("fetch failed")
-	// ErrNoSpace: the cache's file system is full. Nothing half-written is left.
-	ErrNoSpace = errors.New("no space left for the image cache")
+	// ErrNoSpace: the file system of the cache, or that of temporary files, is full. Nothing half-written is left.
+	ErrNoSpace = errors.New("no space left to build an image")
 	// ErrUnsafe: a layer holds what no shard may have (ids that rootless engines can't map, devices).
 	ErrUnsafe = errors.New("unsafe content")
 	// ErrBase: the user's own image can't be read or used.
@@ -26,10 +26,11 @@ var (
 	ErrCheck = errors.New("image check failed")
 )
 
-// storageError names the cache when its disk is full; any other error is returned as it is.
+// storageError names the directory when its disk is full; any other error is returned as it is.
 func storageError(dir string, err error) error {
-	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	if !full || errors.Is(err, ErrNoSpace) {
 		return err
 	}
-	return fmt.Errorf("%w: free some on the file system of %s, or set XDG_CACHE_HOME elsewhere: %w", ErrNoSpace, dir, err)
+	return fmt.Errorf("%w: free some on the file system of %s, or use another with XDG_CACHE_HOME and TMPDIR: %w", ErrNoSpace, dir, err)
 }

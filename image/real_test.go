@@ -49,7 +49,6 @@ args = ["/run/berth/token"]
 func TestRealImage(t *testing.T) {
 	real(t, "mmdebstrap", "npm", "podman")
 	dir := t.TempDir()
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	r := Recipe{Client: "codex", Worker: workerFile(t)}
 	var binary string
 	check := &Check{Key: "test", Run: func(ctx context.Context, b string) error {
@@ -79,8 +78,13 @@ func TestRealImage(t *testing.T) {
 	var second *Result
 	t.Run("built again gives the same digest", func(t *testing.T) {
 		var err error
-		if second, err = Build(t.Context(), r, Options{CacheDir: dir, Refresh: true}); err != nil {
+		var ev events
+		if second, err = Build(t.Context(), r, Options{CacheDir: dir, Refresh: true, Progress: ev.add}); err != nil {
 			t.Fatal(err)
+		}
+		tmp := ev.tempDir(t)
+		if _, err := os.Stat(tmp); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("left behind: %s (%v)", tmp, err)
 		}
 		if slices.Equal(first.Packages, second.Packages) != (first.Digest == second.Digest) {
 			t.Errorf("digests %s and %s for packages\n%v\n%v", first.Digest, second.Digest, first.Packages, second.Packages)
@@ -167,7 +171,20 @@ func podman(t *testing.T, stdin func(io.Writer) error, args ...string) string {
 	}
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("podman %s: %v: %s", filepath.Join(args...), err, stderr.String())
+		t.Fatalf("podman %s: %v: %s", strings.Join(args, " "), err, stderr.String())
 	}
 	return string(out)
+}
+
+// tempDir is where mmdebstrap said it works.
+func (e *events) tempDir(t *testing.T) string {
+	t.Helper()
+	for _, ev := range e.all {
+		if rest, ok := strings.CutPrefix(ev.Detail, "using "); ok {
+			dir, _, _ := strings.Cut(rest, " as tempdir")
+			return filepath.Dir(dir)
+		}
+	}
+	t.Fatal("mmdebstrap named no directory")
+	return ""
 }

@@ -37,15 +37,11 @@ func (b *build) debian(ctx context.Context) (entry, error) {
 
 // bootstrap runs mmdebstrap and writes what it makes, scrubbed, to w.
 func (b *build) bootstrap(ctx context.Context, sources string, w io.Writer) (entry, error) {
-	tmp, err := os.MkdirTemp(b.cache.path("tmp"), "mmdebstrap-")
+	tmp, err := b.cache.outsideDir()
 	if err != nil {
 		return entry{}, err
 	}
-	defer removeTree(ctx, tmp) // what can't be removed now, the next build removes
-	// mmdebstrap's own user, in its namespace, has to reach it.
-	if err := errors.Join(os.Chmod(b.cache.dir, 0o711), os.Chmod(b.cache.path("tmp"), 0o711), os.Chmod(tmp, 0o755)); err != nil {
-		return entry{}, err
-	}
+	defer b.cache.removeOutside(ctx, tmp) // what can't be removed now, the next build removes
 	cmd, said := b.mmdebstrap(ctx, tmp)
 	cmd.Stdin = strings.NewReader(sources)
 	out, err := cmd.StdoutPipe()
@@ -64,7 +60,7 @@ func (b *build) bootstrap(ctx context.Context, sources string, w io.Writer) (ent
 	case ctx.Err() != nil:
 		return entry{}, err
 	case err != nil && (scrubErr == nil || errors.Is(scrubErr, io.ErrUnexpectedEOF)):
-		return entry{}, bootstrapError(said, err)
+		return entry{}, bootstrapError(tmp, said, err)
 	}
 	return entry{Packages: packages}, scrubErr
 }
@@ -127,9 +123,9 @@ func debianArch(goarch string) string {
 var urlInText = regexp.MustCompile(`[a-z]+://[^\s'"]+`)
 
 // bootstrapError names what mmdebstrap failed at.
-func bootstrapError(said *lines, err error) error {
+func bootstrapError(tmp string, said *lines, err error) error {
 	if full := said.outOfSpace(); full != nil {
-		return full
+		return storageError(tmp, full)
 	}
 	why := urlInText.ReplaceAllStringFunc(said.cause("E: Unable", "E: Failed", "E: ", "W: "), redactURL)
 	return fmt.Errorf("%w: mmdebstrap (%w): %s", ErrFetch, err, why)
