@@ -161,15 +161,22 @@ func (c *cache) removeOutside(ctx context.Context, dir string) error {
 }
 
 // removeTree removes a tree, even one that mmdebstrap left: its files belong to subordinate ids,
-// which only a user namespace with the same ids can remove.
+// which only a user namespace with the same ids can remove. The folder itself is this user's, so
+// what is in it has to be named to the helper, which can't list it.
 func removeTree(ctx context.Context, path string) error {
 	err := os.RemoveAll(path)
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), "mmdebstrap", "--unshare-helper", "rm", "-rf", "--", path)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("remove %s, which an earlier build left: %w: %s", path, err, firstLine(out))
+	inside, err := filepath.Glob(filepath.Join(path, "*"))
+	if err != nil {
+		return err
 	}
-	return os.RemoveAll(path)
+	args := append([]string{"--unshare-helper", "rm", "-rf", "--"}, inside...)
+	// It fails in any case, for it can't remove the uppermost folders; these are empty then.
+	out, _ := exec.CommandContext(context.WithoutCancel(ctx), "mmdebstrap", args...).CombinedOutput()
+	if err := os.RemoveAll(path); err != nil {
+		return fmt.Errorf("remove what a build left: %w: %s", err, firstLine(out))
+	}
+	return nil
 }

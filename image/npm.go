@@ -46,8 +46,11 @@ func (b *build) npmPack(ctx context.Context, pkg packageLock, tmp string) (strin
 	cmd.Dir = tmp // not a project, so that no .npmrc of one takes part
 	said := &lines{}
 	cmd.Stderr = said
+	if err := cmd.Start(); err != nil {
+		return "", fmt.Errorf("%w npm: %w", ErrPrerequisite, err)
+	}
 	stop := b.watchGrowth(tmp, pkg)
-	err := ended(ctx, cmd.Run())
+	err := wait(ctx, cmd)
 	stop()
 	if full := said.outOfSpace(); full != nil && ctx.Err() == nil {
 		return "", full

@@ -20,11 +20,22 @@ const interruptGrace = 15 * time.Second
 func (c *cache) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.ExtraFiles = []*os.File{c.held}
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = interruptGrace
-	// A terminal's Ctrl-C would reach the program as well, and once is enough.
+	// A group of its own, so that an interrupt reaches what the program started too (mmdebstrap waits
+	// for dpkg otherwise), and a terminal's Ctrl-C reaches it once.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
+	cmd.WaitDelay = interruptGrace
 	return cmd
+}
+
+// wait waits for a started command. When it returns after a cancellation, nothing that the command
+// started is left to write anything.
+func wait(ctx context.Context, cmd *exec.Cmd) error {
+	err := ended(ctx, cmd.Wait())
+	if ctx.Err() != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // mostly nobody is left
+	}
+	return err
 }
 
 // lines passes on what is written to it line by line, and keeps the last ones.

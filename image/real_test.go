@@ -1,9 +1,11 @@
 package image
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -102,6 +104,139 @@ func TestRealImage(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRealLeftovers has the cache remove files of subordinate ids, as a build leaves them that was
+// killed together with its mmdebstrap.
+func TestRealLeftovers(t *testing.T) {
+	real(t, "mmdebstrap")
+	dir := t.TempDir()
+	c, err := openCache(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := c.outsideDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub := filepath.Join(left, "mmdebstrap.x")
+	if err := os.Chmod(left, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("mmdebstrap", "--unshare-helper", "sh", "-c", `mkdir -m 755 "$1" "$1/etc" && echo x >"$1/etc/f"`, "sh", sub).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := os.Chmod(left, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	if os.RemoveAll(sub) == nil {
+		t.Fatal("this user could remove it, so this proves nothing")
+	}
+	if err := c.close(); err != nil {
+		t.Fatal(err)
+	}
+	if c, err = openCache(t.Context(), dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("left behind: %s (%v)", left, err)
+	}
+	if files := cacheFiles(t, dir); len(files) > 0 {
+		t.Errorf("left behind: %v", files)
+	}
+}
+
+// TestRealInterruption stops a real mmdebstrap while files of subordinate ids are there, by a
+// cancellation and by killing the build.
+func TestRealInterruption(t *testing.T) {
+	real(t, "mmdebstrap")
+	r := Recipe{Client: "codex", Worker: workerFile(t)}
+	t.Run("cancelled", func(t *testing.T) {
+		p, err := newPlan(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		ctx, cancel := context.WithCancel(t.Context())
+		var ev events
+		c, err := openCache(ctx, dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.close()
+		b := &build{plan: p, cache: c, report: &reporter{f: func(e Event) {
+			ev.add(e)
+			if strings.HasPrefix(e.Detail, "extracting") {
+				cancel()
+			}
+		}}}
+		if _, err := b.debian(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		if _, err := os.Stat(ev.tempDir(t)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("left behind: %s (%v)", ev.tempDir(t), err)
+		}
+		if left := cacheFiles(t, dir); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	})
+	t.Run("killed", func(t *testing.T) {
+		dir := t.TempDir()
+		cmd := child(t, "debian", "CACHE="+dir, "WORKER="+r.Worker)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		tmp, err := bufio.NewReader(out).ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		c, err := openCache(t.Context(), dir, nil) // waits for the orphaned mmdebstrap
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.close()
+		if _, err := os.Stat(strings.TrimSpace(tmp)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("left behind: %s (%v)", tmp, err)
+		}
+		if left := cacheFiles(t, dir); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	})
+}
+
+func init() { children["debian"] = childDebian }
+
+// childDebian builds a root file system, and prints where once there are files.
+func childDebian() {
+	p, err := newPlan(Recipe{Client: "codex", Worker: os.Getenv("WORKER")})
+	if err != nil {
+		panic(err)
+	}
+	c, err := openCache(context.Background(), os.Getenv("CACHE"), nil)
+	if err != nil {
+		panic(err)
+	}
+	b := &build{plan: p, cache: c, report: &reporter{f: func(e Event) {
+		if !strings.HasPrefix(e.Detail, "installing essential") {
+			return
+		}
+		links, _ := filepath.Glob(c.path("tmp", "berth-rootfs-*"))
+		for _, l := range links {
+			dir, _ := os.Readlink(l)
+			fmt.Println(dir)
+		}
+	}}}
+	_, _ = b.debian(context.Background())
 }
 
 // wrongConfigs are each refused.

@@ -55,7 +55,7 @@ func (b *build) bootstrap(ctx context.Context, sources string, w io.Writer) (ent
 	if scrubErr != nil {
 		_ = cmd.Cancel()
 	}
-	err = ended(ctx, cmd.Wait())
+	err = wait(ctx, cmd)
 	switch {
 	case ctx.Err() != nil:
 		return entry{}, err
