@@ -21,17 +21,39 @@ import (
 const startTimeout = 30 * time.Second
 
 // supervisor runs the service and ends it when file descriptor 3 closes, which a kill -9 of ours does
-// too. The parent-death signal wouldn't do: Podman re-executes itself into its user namespace and
-// joins it by setns, and either loses the signal. SIGTERM to the first process reaches the second.
+// too. The parent-death signal wouldn't do: Podman re-executes itself into its user namespace, or
+// joins it by setns, and either loses the signal. In the first case it's two processes, of which the
+// outer passes SIGTERM on, but not from its first moment; so both get it. The pause process, which
+// Podman leaves to the user's next one, is neither's child.
 const supervisor = `podman system service --time=0 "$2" 3<&- &
 pid=$!
-{ read -r _ <&3; kill "$pid"; } 2>/dev/null &
+exec 2>/dev/null # ours may be gone when there is something to say
+alive() {
+	for p; do
+		case $(cat "/proc/$p/stat") in '' | *') Z '*) ;; *) return 0 ;; esac
+	done
+	return 1
+}
+{
+	read -r _
+	trap '' TERM
+	all="$pid $(cat /proc/"$pid"/task/*/children)"
+	kill $all
+	tries=100
+	while alive $all; do
+		tries=$((tries - 1))
+		[ "$tries" -gt 0 ] || kill -9 $all
+		sleep 0.05
+	done
+} <&3 &
+ender=$!
 exec 3<&-
 wait "$pid"
 status=$?
-kill $! 2>/dev/null
+kill "$ender" # which it ignores while it is ending the rest
+wait "$ender"
 rm -f -- "$1"
-rmdir -- "$(dirname -- "$1")" 2>/dev/null
+rmdir -- "${1%/*}"
 exit "$status"`
 
 // startService runs a `podman system service` on a socket in a private folder (of the runtime
@@ -78,7 +100,7 @@ func spawn(dir string, env []string) (*service, error) {
 	s.cmd.ExtraFiles = []*os.File{r}
 	// A group of its own: the terminal's Ctrl-C is for us, who still need the engine to clean up.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	// What a service leaves running, the pause process, holds its stderr.
+	// The pause process, which outlives the service, holds its stderr.
 	s.cmd.WaitDelay = 100 * time.Millisecond
 	if err := s.cmd.Start(); err != nil {
 		return nil, errors.Join(err, w.Close())

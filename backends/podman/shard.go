@@ -42,7 +42,7 @@ func (s *shard) wrap(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case isNotFound(err):
+	case isNotFound(err), says(err, "no such container"), says(err, "has been removed"), says(err, "has already been removed"):
 		return fmt.Errorf("shard %.12s: %w: %w", s.id, backends.ErrNotFound, err)
 	case statusOf(err) == http.StatusConflict, says(err, "container state improper"):
 		return fmt.Errorf("shard %.12s: %w: %w", s.id, backends.ErrState, err)
@@ -114,6 +114,16 @@ func (s *shard) Remove(ctx context.Context) error {
 	return s.remove(ctx)
 }
 
+// reap ends the monitors of the shard's execs. Podman leaves one (conmon) waiting for five minutes
+// after each exec, the container's removal notwithstanding (podman#7391); it can only be seen, and
+// matters, on this machine.
+func (s *shard) reap() error {
+	if s.backend.info.Remote {
+		return nil
+	}
+	return reapMonitors(s.id)
+}
+
 // remove kills and removes in one call. A container can be stuck "stopping" after whoever stopped it
 // died (podman#16641); then a kill of its own and another try, with pauses, get it.
 func (s *shard) remove(ctx context.Context) error {
@@ -122,7 +132,7 @@ func (s *shard) remove(ctx context.Context) error {
 	for i := 0; ; i++ {
 		err := s.backend.api.delete(ctx, route("/containers/%s", s.id), q, nil)
 		if err == nil || isNotFound(err) {
-			return nil
+			return s.reap()
 		}
 		if statusOf(err) == 0 || i == retries {
 			return fmt.Errorf("shard %.12s is left on the engine: %w", s.id, explain(err))

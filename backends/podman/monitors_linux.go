@@ -1,0 +1,106 @@
+package podman
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	reapRounds = 500
+	reapPause  = 10 * time.Millisecond
+)
+
+// reapMonitors kills the conmon processes of a container that is gone, of this user, until there is
+// none: what they still had to do was to clean up after it. Where one has begun to, with a podman of
+// its own that may hold locks, it's waited for.
+func reapMonitors(containerID string) error {
+	for range reapRounds {
+		left, err := killMonitors(containerID)
+		if err != nil || !left {
+			return err
+		}
+		time.Sleep(reapPause)
+	}
+	return fmt.Errorf("processes of container %.12s are left", containerID)
+}
+
+// killMonitors does one round and tells whether there was anything.
+func killMonitors(containerID string) (found bool, err error) {
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return false, err
+	}
+	for _, dir := range dirs {
+		switch roleOf(dir, containerID) {
+		case cleaner:
+			found = true
+		case monitor:
+			found = true
+			if err := killIf(dir, containerID); err != nil {
+				return found, err
+			}
+		}
+	}
+	return found, nil
+}
+
+func killIf(dir, containerID string) error {
+	pid, err := strconv.Atoi(filepath.Base(dir))
+	if err != nil {
+		return err
+	}
+	// The handle is taken before the second look, so that it's no other process's pid by now.
+	p, err := os.FindProcess(pid)
+	if err != nil || roleOf(dir, containerID) != monitor {
+		return nil
+	}
+	if err := p.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("ending conmon %d: %w", pid, err)
+	}
+	return nil
+}
+
+type role int
+
+const (
+	stranger role = iota
+	monitor       // conmon … -c ID …
+	cleaner       // podman … container cleanup … ID
+)
+
+// roleOf tells what a process of this user has to do with the container, by its arguments.
+func roleOf(dir, containerID string) role {
+	b, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+	if err != nil || !bytes.Contains(b, []byte(containerID)) || !owned(dir) {
+		return stranger
+	}
+	args := strings.Split(strings.TrimRight(string(b), "\x00"), "\x00")
+	switch filepath.Base(args[0]) {
+	case "conmon":
+		if i := slices.Index(args, "-c"); i > 0 && i+1 < len(args) && args[i+1] == containerID {
+			return monitor
+		}
+	case "podman":
+		if i := slices.Index(args, "cleanup"); i > 1 && args[i-1] == "container" && slices.Contains(args[i:], containerID) {
+			return cleaner
+		}
+	}
+	return stranger
+}
+
+func owned(dir string) bool {
+	fi, err := os.Stat(dir)
+	if err != nil {
+		return false
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid()
+}
