@@ -65,7 +65,7 @@ func (c *client) delete(ctx context.Context, path string, q url.Values, out any)
 }
 
 // do sends in (nil, an io.Reader as it is, else as JSON) and reads the answer into out (nil to drop
-// it). A status of 400 and over is an *apiError; 304 is no error.
+// it, an io.Writer as it is, else as JSON). A status of 400 and over is an *apiError; 304 is no error.
 func (c *client) do(ctx context.Context, method, path string, q url.Values, in, out any) error {
 	req, err := c.request(ctx, method, path, q, in)
 	if err != nil {
@@ -86,13 +86,21 @@ func (c *client) do(ctx context.Context, method, path string, q url.Values, in, 
 		_, err := io.Copy(io.Discard, resp.Body)
 		return err
 	}
-	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
+	if err := receive(resp.Body, out); err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		return fmt.Errorf("podman: %s %s: reading the answer: %w", method, path, err)
 	}
 	return nil
+}
+
+func receive(body io.Reader, out any) error {
+	if w, ok := out.(io.Writer); ok {
+		_, err := io.Copy(w, body)
+		return err
+	}
+	return json.NewDecoder(body).Decode(out)
 }
 
 func (c *client) request(ctx context.Context, method, path string, q url.Values, in any) (*http.Request, error) {

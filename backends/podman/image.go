@@ -85,6 +85,15 @@ func (b *Backend) load(ctx context.Context, ref string, layout io.Reader) error 
 	return err
 }
 
+// ExportImage writes an image as a tar of an OCI image layout, for package image to build upon.
+func (b *Backend) ExportImage(ctx context.Context, ref string, w io.Writer) error {
+	err := b.api.get(ctx, route("/images/%s/get", ref), url.Values{"format": {"oci-archive"}}, w)
+	if isNotFound(err) {
+		return fmt.Errorf("image %s: %w", ref, backends.ErrNotFound)
+	}
+	return explain(err)
+}
+
 var errStopped = errors.New("podman stopped reading")
 
 // RemoveImage implements backends.Backend.
