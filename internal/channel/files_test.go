@@ -15,7 +15,7 @@ import (
 )
 
 // tarOf makes a tar stream of entries; a name that ends in / is a folder.
-func tarOf(t *testing.T, entries ...tar.Header) []byte {
+func tarOf(t testing.TB, entries ...tar.Header) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)

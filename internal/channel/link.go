@@ -67,7 +67,7 @@ func newLink(conn io.ReadWriteCloser, server bool, t Timing, heard func()) (*lin
 	config.StreamCloseTimeout = abandoned
 	config.LogOutput = io.Discard
 
-	m := &meteredConn{ReadWriteCloser: conn, r: bufio.NewReaderSize(conn, dataMax), heard: heard}
+	m := &meteredConn{ReadWriteCloser: conn, r: bufio.NewReaderSize(conn, 64<<10), heard: heard}
 	m.last.Store(int64(sinceStart()))
 	start := yamux.Client
 	if server {
