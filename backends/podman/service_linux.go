@@ -146,7 +146,8 @@ func serviceEnv(env []string, getenv func(string) string, uid int) ([]string, er
 }
 
 // noBus names a bus that isn't there, when there is none. Without an address Podman's D-Bus client
-// runs dbus-launch as it makes its pause process, and leaves a dbus-daemon behind.
+// runs dbus-launch when it moves a pause process that it has made to a scope of its own, and leaves a
+// dbus-daemon behind.
 func noBus(env []string, dir string) []string {
 	var runtimeDir string
 	for _, e := range env {

@@ -3,6 +3,7 @@ package podman_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,13 +79,12 @@ func privateHost(t *testing.T) []string {
 	return env
 }
 
-// TestServiceEndsWithOwner kills the owner with -9 and looks for what remains, as a user who never ran
-// Podman: that is when it re-executes itself, and makes its pause process.
-func TestServiceEndsWithOwner(t *testing.T) {
+// startOwner runs owner on a private host.
+func startOwner(t *testing.T) (cmd *exec.Cmd, socket, base string) {
+	t.Helper()
 	testrig.NeedRootless(t)
 	env := privateHost(t)
-	base := value(env, "BASE")
-	cmd := exec.Command(os.Args[0])
+	cmd = exec.Command(os.Args[0])
 	cmd.Env = append(env, envOwner+"=1")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -94,22 +94,45 @@ func TestServiceEndsWithOwner(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}
-	socket := strings.TrimSpace(line)
+	return cmd, strings.TrimSpace(line), value(env, "BASE")
+}
+
+// TestServiceEndsWithOwner kills the owner with -9 and looks for what remains, as a user who never ran
+// Podman: that is when it re-executes itself, and makes its pause process.
+func TestServiceEndsWithOwner(t *testing.T) {
+	cmd, socket, _ := startOwner(t)
 	if _, err := os.Stat(socket); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait()
 	eventually(t, "the socket's folder is gone", func() bool {
 		_, err := os.Stat(filepath.Dir(socket))
 		return os.IsNotExist(err)
 	})
+	eventually(t, "no service runs", func() bool { return len(processesWith(t, socket)) == 0 })
+}
+
+// TestServiceLaunchesNoBus ends the inner of the service's two processes: then the outer one asks the
+// session bus to move the pause process it has made, and would launch a bus for that.
+func TestServiceLaunchesNoBus(t *testing.T) {
+	_, socket, base := startOwner(t)
+	for _, p := range processesWith(t, socket) {
+		if p.inner {
+			if err := syscall.Kill(p.pid, syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	eventually(t, "no service runs", func() bool { return len(processesWith(t, socket)) == 0 })
 	if b, err := os.ReadFile(filepath.Join(base, "dbus-launched")); err == nil {
 		t.Errorf("dbus-launch was called %d times", strings.Count(string(b), "\n"))
@@ -132,7 +155,7 @@ func TestClose(t *testing.T) {
 		t.Errorf("%s is left (%v)", filepath.Dir(socket), err)
 	}
 	if left := processesWith(t, socket); len(left) > 0 {
-		t.Errorf("left: %q", left)
+		t.Errorf("left: %+v", left)
 	}
 }
 
@@ -145,20 +168,43 @@ func value(env []string, name string) string {
 	return ""
 }
 
-// processesWith lists the command lines that hold text.
-func processesWith(t *testing.T, text string) []string {
+// process is one that processesWith found; inner says that its parent is one, too, of the same name.
+type process struct {
+	pid   int
+	args  string
+	inner bool
+}
+
+// processesWith lists the processes whose command line holds text.
+func processesWith(t *testing.T, text string) []process {
 	t.Helper()
 	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var found []string
+	var found []process
 	for _, p := range paths {
-		if b, err := os.ReadFile(p); err == nil && strings.Contains(string(b), text) {
-			found = append(found, string(b))
+		b, err := os.ReadFile(p)
+		if err != nil || !strings.Contains(string(b), text) {
+			continue
 		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(p)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, process{pid: pid, args: string(b), inner: parentArgs(pid) == string(b)})
 	}
 	return found
+}
+
+func parentArgs(pid int) string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return ""
+	}
+	fields := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
+	args, _ := os.ReadFile("/proc/" + fields[1] + "/cmdline")
+	return string(args)
 }
 
 // eventually waits for what another process does in its own time.
