@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// scanner finds an exec's processes. An engine makes the process that it execs a session leader; that
-// session is remembered, since a child outlives the parent that it would be known by.
+// scanner finds an exec's processes. Where a marked process leads a session (the engine's exec does
+// with some runtimes, though not with crun; a shell's job or a daemon may), that session is remembered,
+// since a child outlives the parent that it would be known by.
 type scanner struct {
 	proc     string
 	mark     string
