@@ -1,0 +1,41 @@
+package leak
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Tree looks through all files below dir, their names and the targets of links. Places are dir's and
+// the file's path within.
+func (s *Scanner) Tree(place, dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		s.Text(place+": names", name)
+		switch d.Type() {
+		case 0:
+			return s.file(place+": "+name, root, name)
+		case fs.ModeSymlink:
+			target, err := root.Readlink(name)
+			s.Text(place+": names", target)
+			return err
+		}
+		return nil
+	})
+}
+
+func (s *Scanner) file(place string, root *os.Root, name string) error {
+	f, err := root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return s.Stream(place, f)
+}
