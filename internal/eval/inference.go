@@ -62,7 +62,7 @@ func (w *way) serve(script gateway.Script, logFile string, secrets *redact.Set) 
 		log = f
 	}
 	token := gateway.Random()
-	g, err := gateway.New(script, gateway.Options{Token: token, Log: log})
+	g, err := gateway.New(script, gateway.Options{Token: token, Log: log, Secrets: secrets})
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/berth-run/berth/internal/redact"
 )
 
 // maxBody bounds a request; Codex sends about 50 kB for a short prompt, images come as data URLs.
@@ -25,6 +27,9 @@ type Options struct {
 	Token Credential
 	// Log gets one JSON line (an Entry) for each request, after it ended; nil discards.
 	Log io.Writer
+	// Secrets are kept out of the log, with every bearer that comes: an agent may well say its token.
+	// Nil is a set of the gateway's own.
+	Secrets *redact.Set
 	// Now is the clock of the log; nil is time.Now.
 	Now func() time.Time
 }
@@ -54,11 +59,14 @@ func New(s Script, o Options) (*Gateway, error) {
 	}
 	g := &Gateway{
 		script: s, token: o.Token, mux: http.NewServeMux(),
-		log: journal{w: o.Log}, now: o.Now,
+		log: journal{w: o.Log, secrets: o.Secrets}, now: o.Now,
 		attempts: map[string]int{}, closing: make(chan struct{}),
 	}
 	if g.now == nil {
 		g.now = time.Now
+	}
+	if g.log.secrets == nil {
+		g.log.secrets = &redact.Set{}
 	}
 	g.start = g.now().UnixMilli()
 	g.mux.HandleFunc("GET /v1/models", g.handle(g.models))
@@ -113,5 +121,5 @@ func (x *exchange) json(status int, v any) {
 	x.entry.Status = status
 	x.w.Header().Set("Content-Type", "application/json")
 	x.w.WriteHeader(status)
-	json.NewEncoder(x.w).Encode(v) // the client may be gone: there's nobody to tell
+	_ = json.NewEncoder(x.w).Encode(v) // the client may be gone: there's nobody to tell
 }

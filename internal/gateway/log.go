@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/berth-run/berth/internal/redact"
 )
 
 // Entry is one request in the log. It has the prompt and never a token.
@@ -54,10 +56,11 @@ func newEntry(r *http.Request, seq int64, now time.Time) *Entry {
 	}
 }
 
-// journal writes whole lines, one at a time.
+// journal writes whole lines, one at a time, without secrets.
 type journal struct {
-	mu sync.Mutex
-	w  io.Writer
+	secrets *redact.Set
+	mu      sync.Mutex
+	w       io.Writer
 }
 
 func (j *journal) write(e *Entry) {
@@ -70,5 +73,5 @@ func (j *journal) write(e *Entry) {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.w.Write(append(line, '\n'))
+	_, _ = j.w.Write(append(j.secrets.Bytes(line), '\n')) // a request isn't failed for its log
 }

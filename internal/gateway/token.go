@@ -31,9 +31,7 @@ func (s Static) Rotate() error            { return ErrStaticToken }
 
 // Random is a token of 32 random bytes, held in memory.
 func Random() Credential {
-	c := &memory{}
-	c.Rotate()
-	return c
+	return &memory{token: newToken()}
 }
 
 type memory struct {
@@ -98,6 +96,7 @@ func tokenID(token string) string {
 func (g *Gateway) authorized(x *exchange) bool {
 	bearer, _ := strings.CutPrefix(x.r.Header.Get("Authorization"), "Bearer ")
 	x.entry.Token = tokenID(bearer)
+	g.log.secrets.Add(bearer)
 	if g.token == nil {
 		x.entry.Accepted = true
 		return true
