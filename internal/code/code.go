@@ -59,7 +59,7 @@ const (
 	LimitsNotEnforced Code = "limits_not_enforced"
 	// OOMKilled: the shard's memory limit was hit, by the cgroup's own event count.
 	OOMKilled Code = "oom_killed"
-	// ShardLost: the shard ended, or its link couldn't be opened again.
+	// ShardLost: the shard ended, its link couldn't be opened again, or its worker broke the protocol.
 	ShardLost Code = "shard_lost"
 	// ShardSilent: nothing was heard from the worker for the silence limit.
 	ShardSilent Code = "shard_silent"
@@ -83,7 +83,7 @@ type Error struct {
 // Errorf makes an Error; an error among args that %w names is wrapped.
 func Errorf(c Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
-	return &Error{Code: c, Detail: err.Error(), Err: errors.Unwrap(err)}
+	return &Error{Code: c, Detail: Line(err.Error()), Err: errors.Unwrap(err)}
 }
 
 func (e *Error) Error() string {

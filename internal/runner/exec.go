@@ -13,8 +13,8 @@ import (
 	"github.com/berth-run/berth/oci"
 )
 
-// channelOpener execs `berth-worker channel` in a shard for the channel's client.
-func channelOpener(sh backends.Shard) channel.Opener {
+// ChannelOpener execs `berth-worker channel` in a shard for the channel's client.
+func ChannelOpener(sh backends.Shard) channel.Opener {
 	return func(ctx context.Context) (io.ReadWriteCloser, error) {
 		// The stream outlives the call that opened it; Close is what ends the exec.
 		ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -57,6 +57,8 @@ func (s *stdio) Close() error {
 // ended turns how the exec went into what a reader of the stream gets.
 func (s *stdio) ended(st backends.ExitStatus, err error) error {
 	switch {
+	case errors.Is(err, backends.ErrState), errors.Is(err, backends.ErrNotFound):
+		return fmt.Errorf("channel exec: %w: %w", channel.ErrGone, err)
 	case err != nil:
 		return fmt.Errorf("channel exec: %w", err)
 	case st.Code != 0:
@@ -88,6 +90,3 @@ func (t *tail) String() string {
 	defer t.mu.Unlock()
 	return strings.Join(strings.Fields(string(t.buf)), " ")
 }
-
-// errShardEnded is the cause when PID 1 is seen to end before the run is done with the shard.
-var errShardEnded = errors.New("the shard ended")

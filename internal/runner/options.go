@@ -9,9 +9,6 @@ import (
 	"time"
 )
 
-// ErrOption is a --runner-option that berth doesn't know or can't take.
-var ErrOption = errors.New("invalid runner option")
-
 // Keep policies.
 const (
 	KeepNever  = "never"
@@ -68,7 +65,7 @@ type option struct {
 var table = []option{
 	{"shards", "N", "how many shards run side by side (default 1)", setShards},
 	{"keep", "never|failed|always", "which shards outlive the run (default never)", choice(func(o *Options) *string { return &o.Keep }, KeepNever, KeepFailed, KeepAlways)},
-	{"image", "REF", "run this image instead of the one set-up builds; oci:DIR and oci-archive:FILE are imported", text(func(o *Options) *string { return &o.Image })},
+	{"image", "REF", "run: an image that set-up named; set-up: the image to build upon, also oci:DIR or oci-archive:FILE", text(func(o *Options) *string { return &o.Image })},
 	{"memory", "SIZE", "a shard's memory limit, without swap (default 2g)", size(func(o *Options) *int64 { return &o.Memory })},
 	{"pids", "N", "a shard's limit of processes and threads", count(func(o *Options) *int64 { return &o.Pids })},
 	{"limits", "enforce|best-effort", "whether a limit that the engine doesn't apply ends the run (default enforce)", choice(func(o *Options) *string { return &o.Limits }, LimitsEnforce, LimitsBestEffort)},

@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"github.com/berth-run/berth/backends"
-	"github.com/berth-run/berth/internal/channel"
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/internal/redact"
-	"github.com/berth-run/berth/internal/selfcheck"
 	"github.com/berth-run/berth/internal/shardproto"
 	"github.com/berth-run/berth/oci"
 	"github.com/berth-run/berth/session/client"
@@ -36,9 +34,11 @@ type Run struct {
 	// Limits are the config's, as "provider:NAME" and "server:LABEL".
 	Limits   map[string]int
 	Recorder Recorder
+	// Progress gets a line for each thing that happens; nil for nobody.
 	Progress io.Writer
 	Secrets  *redact.Set
-	// Drain, once closed, ends the run gracefully: current trials are cancelled, what was finished stays.
+	// Drain, once closed, ends the run gracefully: current trials are cancelled, what was finished
+	// stays, and a shard that has no trial yet is taken down at once.
 	Drain <-chan struct{}
 	// Silence overrides the limit after which a worker that says nothing is given up; 0 is the contract's 60 s.
 	Silence time.Duration
@@ -67,77 +67,61 @@ type Recorder interface {
 	Evidence(shard int, tar io.Reader) error
 }
 
-// Outcome is what became of a run's shards.
-type Outcome struct {
-	Shards []ShardOutcome
+// common is what a run's shards share.
+type common struct {
+	*Run
+	log    *progress
+	stops  *stops
+	places *quota
+	// drained ends with the run's Drain, forced when the user ends the run at once.
+	drained, forced context.Context
 }
 
-// ShardOutcome is one shard's.
-type ShardOutcome struct {
-	Shard shardproto.Shard
-	// ID is the container's, and Kept tells that it's still there.
-	ID   string
-	Kept bool
-	// Started: the shard got as far as its first trial could run. Until then a failure is one of set-up.
-	Started bool
-	// Err is why the shard didn't end as it should; nil when it did.
-	Err error
-	// Check is the shard's self-check.
-	Check selfcheck.Report
-	// Client is the app under test as the worker met it.
-	Client client.Info
-	// Steps times set-up and clean-up.
-	Steps Steps
-	// Finished counts trials that came back; Missing are the others, with the reason.
-	Finished int
-	Missing  []Missing
-}
-
-// Missing is a trial that didn't come back.
-type Missing struct {
-	Key    shardproto.Key
-	Reason string
-}
-
-// Steps is how long each part of a shard's life took.
-type Steps map[string]time.Duration
-
-func (s Steps) time(name string, f func() error) error {
-	start := time.Now()
-	err := f()
-	s[name] += time.Since(start)
-	return err
-}
-
-// Do runs every shard and returns when all of them are taken down. A cancelled ctx takes them down at once.
+// Do runs every shard and returns when all of them are taken down. A cancelled ctx takes them down at
+// once, those to be kept too.
 func (r *Run) Do(ctx context.Context) Outcome {
+	log := newProgress(r.Progress, r.Secrets)
+	c := &common{Run: r, log: log, stops: newStops(log), places: newQuota(r.Limits), forced: ctx}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	p := newProgress(r.Progress, r.Secrets)
-	places := newQuota(r.Limits)
+	c.drained = closed(ctx, r.Drain)
 	out := Outcome{Shards: make([]ShardOutcome, len(r.Bundles))}
 	var wg sync.WaitGroup
 	for i := range r.Bundles {
 		wg.Go(func() {
-			s := newShard(r, &r.Bundles[i], p, places)
+			s := newShard(c, &r.Bundles[i])
 			out.Shards[i] = s.live(ctx)
-			if fatal(out.Shards[i].Err) {
-				cancel(out.Shards[i].Err)
+			if c.fatal(out.Shards[i].Err) {
+				cancel(code.Errorf(code.Cancelled, "shard %s ended the run", ordinal(s.bundle.Shard)))
 			}
 		})
 	}
 	wg.Wait()
+	c.stops.close(out.SetupError())
 	return out
 }
 
-// fatal tells a failure that every other shard of the run would meet as well.
-func fatal(err error) bool {
-	switch code.Of(err) {
-	case code.ProtectionMissing, code.LimitsNotEnforced, code.InferenceUnavailable, code.WorkerMismatch, code.ResultsNotSaved:
-		return true
-	}
-	return false
+// fatal tells a failure that every other shard of the run would meet as well. That the model can't be
+// reached is one until a shard has reached it.
+func (c *common) fatal(err error) bool {
+	return verdict(err) || code.Of(err) == code.InferenceUnavailable && !c.stops.begun()
 }
 
-// tunnelBase is where an app in the shard finds the gateway, less the base URL's path.
-const tunnelBase = "http://" + channel.TunnelAddr
+// closed is a context that ends when ch is closed, and with ctx.
+func closed(ctx context.Context, ch <-chan struct{}) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	select {
+	case <-ch:
+		cancel() // now and not soon: nothing is to start
+		return ctx
+	default:
+	}
+	go func() {
+		defer cancel()
+		select {
+		case <-ch:
+		case <-ctx.Done():
+		}
+	}()
+	return ctx
+}

@@ -1,63 +1,75 @@
 package runner
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/berth-run/berth/backends"
 	"github.com/berth-run/berth/internal/channel"
 	"github.com/berth-run/berth/internal/code"
-	"github.com/berth-run/berth/internal/selfcheck"
 	"github.com/berth-run/berth/internal/shardproto"
-	"github.com/berth-run/berth/oci"
+)
+
+const (
+	// removeWithin bounds a clean-up that goes on after the run's own context ended.
+	removeWithin = time.Minute
+	// keepWithin bounds telling a worker that its shard is kept.
+	keepWithin = 5 * time.Second
+	// endWithin is how long the engine may take to say how a shard ended that is known to have.
+	endWithin = 5 * time.Second
 )
 
 // shard is one shard's part of a run.
 type shard struct {
-	*Run
+	*common
 	bundle *shardproto.Bundle
 	say    shardProgress
-	places *quota
 	out    ShardOutcome
 }
 
-func newShard(r *Run, b *shardproto.Bundle, p *progress, places *quota) *shard {
-	return &shard{
-		Run: r, bundle: b, say: p.shard(b.Shard), places: places,
-		out: ShardOutcome{Shard: b.Shard, Steps: Steps{}},
-	}
+func newShard(c *common, b *shardproto.Bundle) *shard {
+	return &shard{common: c, bundle: b, say: c.log.shard(b.Shard), out: ShardOutcome{Shard: b.Shard, Steps: Steps{}}}
 }
 
 // live is a shard's whole life; what it made is gone when it returns, unless it is to be kept.
 func (s *shard) live(ctx context.Context) ShardOutcome {
-	col := newCollector(s)
-	s.out.Err = s.make(ctx, func(sh backends.Shard) error {
-		return s.link(ctx, sh, func(ctx context.Context, l channel.Shard) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	// Before the first trial a drain has nothing to be graceful about.
+	early := code.Errorf(code.Cancelled, "interrupted before its first trial")
+	begin := context.AfterFunc(s.drained, func() { cancel(early) })
+	defer begin()
+
+	c := newCollector(s)
+	err := s.inContainer(ctx, func(sh backends.Shard) error {
+		return s.linked(ctx, sh, func(ctx context.Context, l channel.Shard) error {
 			if err := s.setUp(ctx, l); err != nil {
 				return err
 			}
+			if !begin() {
+				return early
+			}
 			s.out.Started = true
-			return s.out.Steps.time("collect", func() error { return col.run(ctx, l) })
+			s.stops.begin()
+			return s.out.Steps.time("collect", func() error { return c.run(ctx, l) })
 		})
 	})
-	col.settle(s.out.Err)
-	if s.out.Err != nil {
-		s.say.printf("stopped: %v", s.out.Err)
+	if err = s.Secrets.Error(reason(ctx, err)); err != nil {
+		s.out.Err = err
+		s.stops.add(s.bundle.Shard, err)
 	}
+	c.settle(err)
 	return s.out
 }
 
-// make creates and starts the shard for as long as use takes.
-func (s *shard) make(ctx context.Context, use func(backends.Shard) error) error {
+// inContainer creates and starts the shard for as long as use takes.
+func (s *shard) inContainer(ctx context.Context, use func(backends.Shard) error) error {
+	if ctx.Err() != nil || s.drained.Err() != nil {
+		return code.Errorf(code.Cancelled, "interrupted before it was created")
+	}
 	spec, err := s.Spec.Spec()
 	if err != nil {
 		return code.Errorf(code.ShardNotCreated, "%w", err)
@@ -73,242 +85,107 @@ func (s *shard) make(ctx context.Context, use func(backends.Shard) error) error 
 		return code.Errorf(code.ShardNotCreated, "%w", err)
 	}
 	s.out.ID = sh.ID()
-	if err = s.out.Steps.time("start", func() error { return sh.Start(ctx) }); err != nil {
-		err = code.Errorf(code.ShardNotCreated, "%w", err)
-	} else {
-		err = use(sh)
+	if err := s.out.Steps.time("start", func() error { return sh.Start(ctx) }); err != nil {
+		s.remove(ctx, sh) // whatever `keep` says: nothing ran in it
+		return code.Errorf(code.ShardNotCreated, "%w", err)
 	}
-	return errors.Join(err, s.dispose(ctx, sh, err))
+	err = use(sh)
+	if s.kept(err) {
+		s.out.Kept = true
+		s.say.printf("kept as %s", sh.ID())
+		return err
+	}
+	s.remove(ctx, sh)
+	return err
 }
 
 func (s *shard) name() string {
 	return fmt.Sprintf("berth-%s-%d", strings.ToLower(s.ID), s.bundle.Shard.Index)
 }
 
-// removeWithin bounds a clean-up that goes on after the run's own context ended.
-const removeWithin = time.Minute
-
-// dispose removes the shard, or leaves it as `keep` says.
-func (s *shard) dispose(ctx context.Context, sh backends.Shard, err error) error {
-	if s.Options.Keep == KeepAlways || s.Options.Keep == KeepFailed && err != nil {
-		s.out.Kept = true
-		s.say.printf("kept as %s", sh.ID())
-		return nil
+// kept tells whether the shard outlives the run that ended with err.
+func (s *shard) kept(err error) bool {
+	if s.forced.Err() != nil {
+		return false
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeWithin)
-	defer cancel()
-	err = s.out.Steps.time("remove", func() error { return sh.Remove(ctx) })
-	if err != nil {
-		return fmt.Errorf("shard %s is left on the engine: %w", sh.ID(), err)
-	}
-	return nil
+	return s.Options.Keep == KeepAlways || s.Options.Keep == KeepFailed && err != nil
 }
 
-// link opens the channel for as long as use takes. When PID 1 ends meanwhile, use's context does
+func (s *shard) remove(ctx context.Context, sh backends.Shard) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeWithin)
+	defer cancel()
+	err := s.out.Steps.time("remove", func() error { return sh.Remove(ctx) })
+	if err != nil {
+		s.out.Left = s.Secrets.Error(fmt.Errorf("container %s is %w; `berth sweep` removes it once this run is over: %w", sh.ID(), ErrLeft, err))
+		s.say.printf("%v", s.out.Left)
+	}
+}
+
+// linked opens the channel for as long as use takes. When PID 1 ends meanwhile, use's context does
 // too, so nobody waits for a link that can't come back.
-func (s *shard) link(ctx context.Context, sh backends.Shard, use func(context.Context, channel.Shard) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+func (s *shard) linked(ctx context.Context, sh backends.Shard, use func(context.Context, channel.Shard) error) error {
+	alive, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		st, err := sh.Wait(ctx)
-		if err == nil {
+		if st, err := sh.Wait(alive); err == nil {
 			cancel(shardEnded(st))
 		}
 	}()
+	defer func() {
+		cancel(nil)
+		<-ended
+	}()
 	var l *channel.Client
 	err := s.out.Steps.time("channel", func() (err error) {
-		l, err = channel.Dial(ctx, channelOpener(sh), channel.Options{})
+		l, err = channel.Dial(alive, ChannelOpener(sh), channel.Options{})
 		return err
 	})
-	if err != nil {
-		return s.lost(ctx, err)
-	}
-	err = use(ctx, l)
 	if err == nil {
-		err = s.finish(ctx, l)
-	} else if s.Options.Keep != KeepNever {
-		s.keep(ctx, l)
+		defer l.Close()
+		err = use(alive, l)
 	}
-	l.Close()
-	err = s.lost(ctx, err)
-	cancel(nil)
-	<-ended
+	if errors.Is(err, channel.ErrGone) {
+		// How the shard ended says more than that it did.
+		select {
+		case <-ended:
+		case <-time.After(endWithin):
+		}
+	}
+	err = reason(alive, err)
+	if l != nil {
+		s.leave(ctx, l, err)
+	}
 	return err
 }
 
-// finish ends the worker in good order, or tells it to stay.
-func (s *shard) finish(ctx context.Context, l channel.Shard) error {
-	if s.Options.Keep == KeepAlways {
+// leave tells the worker what becomes of its shard: it stays, or it ends in good order. A worker that
+// is dead, or to die, isn't told.
+func (s *shard) leave(ctx context.Context, l channel.Shard, err error) {
+	switch {
+	case errors.Is(err, errShardEnded):
+	case s.kept(err):
 		s.keep(ctx, l)
-		return nil
+	case err == nil:
+		_ = s.out.Steps.time("shutdown", func() error { s.shutDown(ctx, l); return nil })
 	}
-	return s.out.Steps.time("shutdown", func() error {
-		ctx, cancel := context.WithTimeout(ctx, cancelGrace)
-		defer cancel()
-		// The container is removed next in any case, so a worker that doesn't answer changes nothing.
-		if err := l.Shutdown(ctx); err != nil {
-			s.say.printf("the worker didn't end by itself: %v", err)
-		}
-		return nil
-	})
 }
 
+// shutDown lets the worker end its app. The container is removed next in any case, so one that
+// doesn't answer changes nothing.
+func (s *shard) shutDown(ctx context.Context, l channel.Shard) {
+	ctx, cancel := context.WithTimeout(ctx, cancelGrace)
+	defer cancel()
+	if err := l.Shutdown(ctx); err != nil {
+		s.say.printf("the worker didn't end by itself: %v", err)
+	}
+}
+
+// keep turns the worker's dead man's switch off.
 func (s *shard) keep(ctx context.Context, l channel.Shard) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepWithin)
 	defer cancel()
 	if err := l.Keep(ctx); err != nil {
 		s.say.printf("can't tell the shard that it is kept; it ends itself after %s: %v", s.Options.Deadman, err)
-	}
-}
-
-func shardEnded(st backends.ExitStatus) error {
-	if st.OOMKilled {
-		return code.Errorf(code.OOMKilled, "the shard's memory limit was hit; raise it with --runner-option memory=")
-	}
-	return code.Errorf(code.ShardLost, "%w with status %d", errShardEnded, st.Code)
-}
-
-// lost names why a link's user failed: the cause of the context's end says more than a cut stream.
-func (s *shard) lost(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
-	}
-	if cause := context.Cause(ctx); cause != nil && code.Of(err) == "" {
-		return cause
-	}
-	if code.Of(err) == "" {
-		return code.Errorf(code.ShardLost, "%w", err)
-	}
-	return err
-}
-
-// setUp proves the shard and readies it for its first trial.
-func (s *shard) setUp(ctx context.Context, l channel.Shard) error {
-	steps := []struct {
-		name string
-		do   func(context.Context, channel.Shard) error
-	}{
-		{"selfcheck", s.selfCheck},
-		{"bundle", s.putBundle},
-		{"inference", s.openInference},
-	}
-	for _, step := range steps {
-		if err := s.out.Steps.time(step.name, func() error { return step.do(ctx, l) }); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// selfCheck ends the run when a protection is missing, or a limit and the user didn't allow that.
-func (s *shard) selfCheck(ctx context.Context, l channel.Shard) error {
-	spec, err := s.Spec.Spec()
-	if err != nil {
-		return err
-	}
-	expect := selfcheck.FromSpec(spec, s.Network)
-	expect.Foreign = selfcheck.OwnNamespaces()
-	s.out.Check, err = l.SelfCheck(ctx, expect)
-	if err != nil {
-		return err
-	}
-	if names := selfcheck.Missing(s.out.Check.Protections); len(names) > 0 {
-		return code.Errorf(code.ProtectionMissing, "not in force in the shard: %s", strings.Join(names, ", "))
-	}
-	names := selfcheck.Missing(s.out.Check.Limits)
-	if len(names) == 0 {
-		return nil
-	}
-	if s.Options.Limits == LimitsBestEffort {
-		s.say.printf("limits not in force: %s (limits=best-effort)", strings.Join(names, ", "))
-		return nil
-	}
-	return code.Errorf(code.LimitsNotEnforced, "the engine doesn't apply %s here; delegate the cgroup controllers to this user, or run without them by --runner-option limits=best-effort", strings.Join(names, ", "))
-}
-
-func (s *shard) putBundle(ctx context.Context, l channel.Shard) error {
-	body, err := json.Marshal(s.bundle)
-	if err != nil {
-		return err
-	}
-	var buf bytes.Buffer
-	w := tar.NewWriter(&buf)
-	if err := w.WriteHeader(&tar.Header{Name: shardproto.BundleFile, Mode: 0o600, Size: int64(len(body))}); err != nil {
-		return err
-	}
-	if _, err := w.Write(body); err != nil {
-		return err
-	}
-	if err := w.Close(); err != nil {
-		return err
-	}
-	return l.Put(ctx, oci.RunDir+"/bundle", &buf)
-}
-
-// openInference serves the tunnel, hands over the credential and proves the way to the model. The
-// renewals and the server live until ctx, the link's, ends.
-func (s *shard) openInference(ctx context.Context, l channel.Shard) error {
-	index := s.bundle.Shard.Index
-	if s.Inference.Handler != nil {
-		srv := &http.Server{Handler: s.Inference.Handler(index), ReadHeaderTimeout: time.Minute}
-		go srv.Serve(l.Tunnel()) //nolint:errcheck // ends with the link, which reports by itself
-	}
-	write := func(ctx context.Context, token []byte) error {
-		return l.WriteToken(ctx, channel.TokenInference, token)
-	}
-	warn := func(err error) { s.say.printf("inference token not renewed: %v", err) }
-	if err := s.Inference.Provide(ctx, index, write, warn); err != nil {
-		return code.Errorf(code.InferenceUnavailable, "%w", err)
-	}
-	if s.Inference.Handler == nil {
-		return nil
-	}
-	report, err := l.ProbeInference(ctx, channel.InferenceProbe{Path: s.Inference.Probe, Token: channel.TokenInference})
-	if err != nil {
-		return err
-	}
-	return s.judgeInference(report)
-}
-
-func (s *shard) judgeInference(r channel.InferenceReport) error {
-	if r.Phase != "" {
-		return code.Errorf(code.InferenceUnavailable, "%s: %s", r.Phase, r.Detail)
-	}
-	for _, m := range s.Inference.Models {
-		if !slices.Contains(r.Models, m) {
-			return code.Errorf(code.InferenceUnavailable, "the gateway doesn't list model %q; it lists %s", m, listed(r.Models))
-		}
-	}
-	return nil
-}
-
-func listed(models []string) string {
-	const few = 8
-	switch n := len(models); {
-	case n == 0:
-		return "none"
-	case n > few:
-		return fmt.Sprintf("%s and %d more", strings.Join(models[:few], ", "), n-few)
-	}
-	return strings.Join(models, ", ")
-}
-
-// untar1 reads the one regular file of a tar stream, up to limit bytes.
-func untar1(r io.Reader, limit int64) ([]byte, error) {
-	t := tar.NewReader(r)
-	for {
-		h, err := t.Next()
-		if err != nil {
-			return nil, err
-		}
-		if h.Typeflag != tar.TypeReg {
-			continue
-		}
-		if h.Size > limit {
-			return nil, fmt.Errorf("%s is %d bytes, over the limit of %d", h.Name, h.Size, limit)
-		}
-		return io.ReadAll(t)
 	}
 }
