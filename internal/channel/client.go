@@ -225,7 +225,7 @@ func (c *Client) until(ctx context.Context) (context.Context, func()) {
 // is still given.
 func (c *Client) deliver() {
 	defer close(c.messages)
-	if err := c.in.deliver(c.closed, decodeTo(c.closed, c.messages)); err != io.EOF {
+	if err := c.in.deliver(c.closed, decodeTo(c.closed, c.messages)); !errors.Is(err, io.EOF) {
 		c.cancel(err) // nothing, where it has ended already
 	}
 }

@@ -75,7 +75,7 @@ func run(cmd *exec.Cmd) (int, error) {
 		}
 		return 126, err
 	}
-	cmd.Wait()
+	_ = cmd.Wait() // what it says is in ProcessState
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal()), nil
 	}
