@@ -2,6 +2,7 @@ package channel
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -96,7 +97,7 @@ func seal(w io.Writer, buf []byte, k kind) error {
 }
 
 func unexpected(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err

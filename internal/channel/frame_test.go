@@ -28,7 +28,7 @@ func TestFrames(t *testing.T) {
 			t.Errorf("got frame %q of %d bytes, %v; want %q of %d", k, len(p), err, tt.kind, len(tt.payload))
 		}
 	}
-	if _, _, err := readFrame(r); err != io.EOF {
+	if _, _, err := readFrame(r); !errors.Is(err, io.EOF) {
 		t.Errorf("after the last frame: %v, want io.EOF", err)
 	}
 }
@@ -67,7 +67,7 @@ func TestDataReader(t *testing.T) {
 	if got, err := io.ReadAll(&dataReader{r: &b}); string(got) != "0123456789abcrest" || err != nil {
 		t.Errorf("read %q, %v", got, err)
 	}
-	if got, err := io.ReadAll(&dataReader{r: bytes.NewReader(cut)}); string(got) != "0123456789abcrest" || err != io.ErrUnexpectedEOF {
+	if got, err := io.ReadAll(&dataReader{r: bytes.NewReader(cut)}); string(got) != "0123456789abcrest" || !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("without the end frame: %q, %v; want io.ErrUnexpectedEOF", got, err)
 	}
 	b.Reset()

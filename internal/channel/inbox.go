@@ -54,9 +54,9 @@ func (i *Inbox) Put(n uint64, b []byte) error {
 	return nil
 }
 
-// Next waits for the next message. It stays in until Take: a consumer that never gets it must not
+// next waits for the next message. It stays in until take: a consumer that never gets it must not
 // have acknowledged it. io.EOF: End was called and nothing is left.
-func (i *Inbox) Next(ctx context.Context) (r *received, err error) {
+func (i *Inbox) next(ctx context.Context) (r *received, err error) {
 	err = await(ctx, &i.mu, &i.changed, func() bool {
 		if len(i.queue) > 0 {
 			r = i.queue[0]
@@ -77,8 +77,8 @@ func (i *Inbox) End() {
 	broadcast(&i.changed)
 }
 
-// Take lets go of what Next gave, which acknowledges it. After a Reset it does nothing.
-func (i *Inbox) Take(r *received) {
+// take lets go of what next gave, which acknowledges it. After a Reset it does nothing.
+func (i *Inbox) take(r *received) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if len(i.queue) == 0 || i.queue[0] != r {
@@ -94,14 +94,14 @@ func (i *Inbox) Take(r *received) {
 // deliver gives every message to one, in order, until that refuses or ctx ends.
 func (i *Inbox) deliver(ctx context.Context, one func([]byte) error) error {
 	for {
-		r, err := i.Next(ctx)
+		r, err := i.next(ctx)
 		if err != nil {
 			return err
 		}
 		if err := one(r.message); err != nil {
 			return err
 		}
-		i.Take(r)
+		i.take(r)
 	}
 }
 

@@ -154,7 +154,5 @@ func (s *Server) Close() error {
 
 func (s *Server) deliver() {
 	defer close(s.messages)
-	if err := s.in.deliver(s.ctx, decodeTo(s.ctx, s.messages)); err != nil {
-		s.cancel(err) // nothing, where that is why it ended
-	}
+	s.cancel(s.in.deliver(s.ctx, decodeTo(s.ctx, s.messages))) // changes nothing where ctx's end is why
 }

@@ -43,7 +43,7 @@ func (s *Server) put(dir string, r io.Reader) error {
 	if err := root.Mkdir(stage, 0o700); err != nil {
 		return fmt.Errorf("%w: %w", ErrFailed, err)
 	}
-	defer root.RemoveAll(stage)
+	defer func() { _ = root.RemoveAll(stage) }() // in a tmpfs, which goes with the shard
 	if err := unpackInto(root, stage, r); err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func (s *Server) answer(ctx context.Context, h header) (any, error) {
 func watch(ctx context.Context, stream *yamux.Stream) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
-		io.Copy(io.Discard, stream)
+		_, _ = io.Copy(io.Discard, stream)
 		cancel()
 	}()
 	return ctx, cancel

@@ -35,7 +35,7 @@ func (s *Server) Serve(ctx context.Context, l *net.UnixListener, trust func(*net
 		slots <- struct{}{}
 		go func() {
 			defer func() { <-slots }()
-			s.ServeConn(conn)
+			_ = s.ServeConn(conn) // why a link ended is its coordinator's to tell
 		}()
 	}
 }

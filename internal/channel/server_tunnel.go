@@ -46,7 +46,7 @@ func tunnel(l *link, conn *net.TCPConn) {
 		return
 	}
 	go func() {
-		io.CopyBuffer(struct{ io.Writer }{stream}, struct{ io.Reader }{conn}, make([]byte, outputMax))
+		_, _ = io.CopyBuffer(struct{ io.Writer }{stream}, struct{ io.Reader }{conn}, make([]byte, outputMax))
 		stream.Close()
 	}()
 	copyDown(conn, stream)
@@ -56,5 +56,5 @@ func tunnel(l *link, conn *net.TCPConn) {
 }
 
 func copyDown(conn *net.TCPConn, stream *yamux.Stream) {
-	io.CopyBuffer(struct{ io.Writer }{conn}, struct{ io.Reader }{stream}, make([]byte, outputMax))
+	_, _ = io.CopyBuffer(struct{ io.Writer }{conn}, struct{ io.Reader }{stream}, make([]byte, outputMax))
 }

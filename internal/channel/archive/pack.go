@@ -80,7 +80,7 @@ func (p *packer) link(name string) error {
 		return err
 	}
 	if localLink(name, target) != nil {
-		return nil
+		return nil //nolint:nilerr // left out on purpose
 	}
 	return p.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: target, Mode: 0o777})
 }
