@@ -39,6 +39,6 @@ func Serve(ctx context.Context, o Options) error {
 		return errors.Join(fmt.Errorf("open the control socket: %w", err), w.Close())
 	}
 	defer context.AfterFunc(ctx, func() { w.end(errShutdown) })()
-	go w.server.Serve(w.ctx, l, channel.TrustEngine)
+	go func() { _ = w.server.Serve(w.ctx, l, channel.TrustEngine) }() // it ends with ctx
 	return w.Wait()
 }

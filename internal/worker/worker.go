@@ -116,7 +116,7 @@ func (w *Worker) ServeConn(conn io.ReadWriteCloser) error { return w.server.Serv
 func (w *Worker) Channel(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	near, far := net.Pipe()
 	defer context.AfterFunc(ctx, func() { near.Close() })()
-	go w.server.ServeConn(far)
+	go func() { _ = w.server.ServeConn(far) }() // the bridge sees its end
 	return channel.Bridge(near, stdin, stdout)
 }
 
