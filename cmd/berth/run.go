@@ -100,7 +100,7 @@ func (f *runFlags) run(c *cobra.Command) error {
 	if q.Engine, err = eval.OpenEngine(c.Context(), f.runner); err != nil {
 		return err
 	}
-	defer q.Engine.Close() //nolint:errcheck // its own service ends with this process anyway
+	defer q.Engine.Close() // its own service ends with this process anyway
 	res, err := eval.Run(c.Context(), q)
 	if err != nil {
 		return err

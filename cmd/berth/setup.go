@@ -51,7 +51,7 @@ Runner options (--runner-option key=value, repeatable):
 			if err != nil {
 				return err
 			}
-			defer engine.Close() //nolint:errcheck // its own service ends with this process anyway
+			defer engine.Close() // its own service ends with this process anyway
 			s := eval.Setup{Engine: engine, Eval: e, Options: o, Name: name, Refresh: refresh, Progress: steps(c.ErrOrStderr())}
 			img, err := s.Do(ctx)
 			if err != nil {

@@ -22,7 +22,7 @@ func newPs() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer engine.Close() //nolint:errcheck // its own service ends with this process anyway
+			defer engine.Close() // its own service ends with this process anyway
 			shards, err := engine.List(ctx, map[string]string{owner.LabelRun: ""})
 			if err != nil {
 				return err
@@ -64,7 +64,7 @@ never one of another machine or another container's berth.`,
 			if err != nil {
 				return err
 			}
-			defer engine.Close() //nolint:errcheck // its own service ends with this process anyway
+			defer engine.Close() // its own service ends with this process anyway
 			swept, err := owner.Sweep(ctx, engine, dryRun)
 			verb := "removed"
 			if dryRun {
