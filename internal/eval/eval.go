@@ -58,7 +58,7 @@ func Run(ctx context.Context, q Request) (*Result, error) {
 	if err != nil {
 		return nil, secrets.Error(err)
 	}
-	defer r.way.close() //nolint:errcheck // the gateway's log, after every request is answered
+	defer r.way.close() // the gateway's log, after every request is answered
 	r.sweep(ctx)
 	out := r.shards.Do(ctx)
 	f, err := r.finish(out)
