@@ -36,7 +36,7 @@ func TestExplain(t *testing.T) {
 		})
 	}
 	plain := errors.New("something else")
-	if err := explain(plain); err != plain {
+	if err := explain(plain); !errors.Is(err, plain) || err.Error() != plain.Error() {
 		t.Errorf("an unknown error became %v", err)
 	}
 }

@@ -59,7 +59,10 @@ func killIf(dir, containerID string) error {
 	}
 	// The handle is taken before the second look, so that it's no other process's pid by now.
 	p, err := os.FindProcess(pid)
-	if err != nil || roleOf(dir, containerID) != monitor {
+	if err != nil {
+		return fmt.Errorf("ending conmon %d: %w", pid, err)
+	}
+	if roleOf(dir, containerID) != monitor {
 		return nil
 	}
 	if err := p.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
