@@ -193,7 +193,7 @@ func extract(t testing.TB, r io.Reader) map[string]string {
 	files := map[string]string{}
 	for tr := tar.NewReader(r); ; {
 		h, err := tr.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return files
 		}
 		if err != nil {

@@ -27,7 +27,7 @@ func readArchive(t testing.TB, r *Result) v1.Image {
 	dir := t.TempDir()
 	for tr := tar.NewReader(&buf); ; {
 		h, err := tr.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -95,7 +95,7 @@ func (b *build) watchGrowth(dir string, pkg packageLock) (stop func()) {
 func largestFile(dir string) (largest int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
 		if err != nil {
-			return nil // npm removes as it goes
+			return nil //nolint:nilerr // npm removes as it goes
 		}
 		if i, err := d.Info(); err == nil && i.Mode().IsRegular() {
 			largest = max(largest, i.Size())

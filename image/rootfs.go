@@ -41,7 +41,7 @@ func (b *build) bootstrap(ctx context.Context, sources string, w io.Writer) (ent
 	if err != nil {
 		return entry{}, err
 	}
-	defer b.cache.removeOutside(ctx, tmp) // what can't be removed now, the next build removes
+	defer func() { _ = b.cache.removeOutside(ctx, tmp) }() // what can't be removed now, the next build removes
 	cmd, said := b.mmdebstrap(ctx, tmp)
 	cmd.Stdin = strings.NewReader(sources)
 	out, err := cmd.StdoutPipe()
