@@ -21,9 +21,9 @@ const (
 // errOutput ends the reading of a command that prints far more than a token.
 var errOutput = errors.New("too much output")
 
-// command2token makes a fetch of a shell command that prints a token. What goes wrong is told by the
+// fromCommand makes a fetch of a shell command that prints a token. What goes wrong is told by the
 // exit status alone: its output may hold the secret.
-func command2token(command string) func(context.Context) (string, error) {
+func fromCommand(command string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		out, err := runCommand(ctx, command, commandTimeout)
 		if err != nil {

@@ -38,7 +38,7 @@ func TestTokenCommand(t *testing.T) {
 		{"a header", "echo Bearer tok-123", "", ErrToken, `begins with "Bearer"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := command2token(tt.command)(t.Context())
+			got, err := fromCommand(tt.command)(t.Context())
 			if got != tt.want || !errors.Is(err, tt.err) {
 				t.Fatalf("got %q, %v; want %q, %v", got, err, tt.want, tt.err)
 			}

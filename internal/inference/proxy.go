@@ -145,7 +145,7 @@ func (t *tunnel) renew(ctx context.Context) {
 	defer cancel()
 	refused := ctx.Value(tokenKey).(string)
 	if t.shard.ticket != "" {
-		t.way.source.after(ctx, refused) // a failure shows when the ticket comes next
+		_, _ = t.way.source.after(ctx, refused) // a failure shows when the ticket comes next
 		return
 	}
 	if r := t.way.renewerOf(t.shard); r != nil {

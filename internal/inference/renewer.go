@@ -26,17 +26,15 @@ type renewer struct {
 func (r *renewer) run(ctx context.Context) {
 	wait, retry := renewEvery, retryAfter
 	for sleep(ctx, wait) {
-		wait, retry = renewEvery, retryAfter
-		for {
-			err := r.renew(ctx, "")
-			if err == nil || ctx.Err() != nil {
-				break
-			}
+		err := r.renew(ctx, "")
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
 			r.warn(err)
-			if !sleep(ctx, retry) {
-				return
-			}
-			retry = min(2*retry, renewEvery)
+			wait, retry = retry, min(2*retry, renewEvery)
+		default:
+			wait, retry = renewEvery, retryAfter
 		}
 	}
 }

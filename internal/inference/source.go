@@ -45,7 +45,7 @@ func sourceFromEnv(getenv func(string) string, secrets *redact.Set, gateway bool
 		if err != nil {
 			return nil, err
 		}
-		return NewSource(command2token(command), ttl, secrets), nil
+		return NewSource(fromCommand(command), ttl, secrets), nil
 	}
 	key := strings.TrimSpace(getenv(EnvAPIKey))
 	if key == "" {

@@ -70,7 +70,7 @@ func FailureOf(h http.Header, body []byte) (Failure, bool) {
 		return Failure{}, false
 	}
 	var answer struct{ Error Failure }
-	json.Unmarshal(body, &answer) // the header alone says where, the body only adds why
+	_ = json.Unmarshal(body, &answer) // the header alone says where, the body only adds why
 	answer.Error.Phase = phase
 	return answer.Error, true
 }
@@ -80,5 +80,5 @@ func WriteFailure(w http.ResponseWriter, status int, f Failure) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set(HeaderPhase, f.Phase)
 	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(map[string]Failure{"error": f})
+	_ = json.NewEncoder(w).Encode(map[string]Failure{"error": f}) // who asked may be gone
 }
