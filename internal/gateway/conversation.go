@@ -146,7 +146,7 @@ func turnID(h http.Header, req createRequest) string {
 	var meta struct {
 		TurnID string `json:"turn_id"`
 	}
-	json.Unmarshal([]byte(h.Get("X-Codex-Turn-Metadata")), &meta) // absent or other: stays ""
+	_ = json.Unmarshal([]byte(h.Get("X-Codex-Turn-Metadata")), &meta) // absent or other: stays ""
 	for _, id := range []string{meta.TurnID, req.Metadata["turn_id"], h.Get("Thread-Id"), req.CacheKey} {
 		if id != "" {
 			return id
