@@ -36,7 +36,7 @@ func TestNoSuchSchema(t *testing.T) {
 // The schemas bite: each document is wrong in one way.
 func TestRefused(t *testing.T) {
 	for doc, name := range map[string]string{
-		`{"name": "e", "datasets": ["d"], "varaints": []}`:                                                       EvalConfig,
+		`{"name": "e", "datasets": ["d"], "variannts": []}`:                                                      EvalConfig,
 		`{"name": "e", "datasets": []}`:                                                                          EvalConfig,
 		`{"name": "e", "datasets": ["d"], "clientOptions": {"model": "m"}}`:                                      EvalConfig,
 		`{"name": "e", "datasets": ["d"], "servers": {"a": {"transport": "stdio"}}}`:                             EvalConfig,

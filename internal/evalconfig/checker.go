@@ -217,15 +217,6 @@ func (c *checker) each(n *node, what string, read func(member)) {
 	}
 }
 
-// kept takes the value as it is.
-func (c *checker) kept(dst **node, want kind, what string) field {
-	return func(n *node) {
-		if c.is(n, want, what) {
-			*dst = n
-		}
-	}
-}
-
 // ignored accepts a value of one kind that berth has no use for.
 func (c *checker) ignored(want kind, what string) field {
 	return func(n *node) { c.is(n, want, what) }

@@ -50,7 +50,7 @@ func TestConfigProblems(t *testing.T) {
 		want   string // after the file's name
 		kind   error
 	}{
-		"unknown key":              {head + ",\n  \"varaints\": []}", `:2:3: "varaints" isn't a key of an eval config; did you mean "variants"?`, ErrInvalid},
+		"unknown key":              {head + ",\n  \"variannts\": []}", `:2:3: "variannts" isn't a key of an eval config; did you mean "variants"?`, ErrInvalid},
 		"other case":               {head + `, "pass_threshold": 1}`, `did you mean "passThreshold"?`, ErrInvalid},
 		"far from any key":         {head + `, "zzzzzzzzzzzz": 1}`, `it has $schema, baseline, client,`, ErrInvalid},
 		"renamed iterations":       {head + `, "iterations": 3}`, `"iterations" is an old name; write "trials"`, ErrInvalid},

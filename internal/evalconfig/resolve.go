@@ -27,7 +27,7 @@ func (s Selection) Partial() bool {
 	return len(s.Variants)+len(s.Cases)+len(s.FilterTags)+s.MaxCases+s.Trials > 0
 }
 
-// Options of Resolve.
+// ResolveOptions are what Resolve needs beside the config.
 type ResolveOptions struct {
 	Selection
 	// RootDir is where relative dataset paths are looked for after the config's folder.
