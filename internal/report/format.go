@@ -39,14 +39,6 @@ func count(n int64) string {
 	return sign + s
 }
 
-// signed is count with a sign, for changes.
-func signed(n int64) string {
-	if n > 0 {
-		return "+" + count(n)
-	}
-	return count(n)
-}
-
 // cost is in dollars; "–" when unknown, which isn't 0.
 func cost(usd *float64) string {
 	switch {
