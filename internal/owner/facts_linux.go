@@ -47,7 +47,7 @@ func startTime(pid int) (string, error) {
 // parseStat reads from behind the command, which may hold spaces and parentheses itself.
 func parseStat(stat []byte) (string, error) {
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	const state, start = 3 - 3, 22 - 3 // proc_pid_stat(5); the first field left is the third
+	const state, start = 0, 19 // the 3rd and the 22nd field of proc_pid_stat(5); the first two are cut off
 	if len(fields) <= start {
 		return "", fmt.Errorf("stat has %d fields", len(fields))
 	}
