@@ -42,10 +42,10 @@ func isDevice(p string) bool {
 		return false
 	}
 	if p == "/dev/console" {
-		return isPTY(uint64(st.Rdev))
+		return isPTY(st.Rdev)
 	}
 	number, ok := devices[p]
-	return ok && uint64(st.Rdev) == number
+	return ok && st.Rdev == number
 }
 
 // isPTY tells a pseudo-terminal by its major numbers (Documentation/admin-guide/devices.txt).
@@ -57,5 +57,5 @@ func isPTY(rdev uint64) bool {
 // isNull tells whether a path is the null device, whatever it is called.
 func isNull(p string) bool {
 	var st unix.Stat_t
-	return unix.Lstat(p, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFCHR && uint64(st.Rdev) == devices["/dev/null"]
+	return unix.Lstat(p, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == devices["/dev/null"]
 }
