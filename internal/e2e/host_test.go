@@ -1,0 +1,103 @@
+package e2e
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// setUpFails runs an eval on a host that can't run it: nothing is tried, and one line says why and
+// what to do.
+func (p *project) setUpFails(want ...string) {
+	p.t.Helper()
+	r := p.rehearse(echo)
+	r.expect(p.t, 3, want...)
+	if n := strings.Count(strings.TrimSpace(r.stderr), "\n"); n != 0 {
+		p.t.Errorf("more than one line:\n%s", r.stderr)
+	}
+	if r.dir != "" || r.stdout != "" {
+		p.t.Errorf("folder %q, stdout %q", r.dir, r.stdout)
+	}
+	p.nothingLeft()
+}
+
+func TestNoPodman(t *testing.T) {
+	p := newProject(t, sayCases("a"))
+	if _, err := os.Stat(os.Getenv("XDG_RUNTIME_DIR") + "/podman/podman.sock"); err == nil {
+		t.Skip("this user's Podman has an API socket, which berth needs no podman command for: stop podman.socket to run this")
+	}
+	p.env = append(p.env, "PATH="+t.TempDir())
+	p.setUpFails("install Podman 4.3.0 or later")
+}
+
+func TestOldPodman(t *testing.T) {
+	p := newProject(t, sayCases("a"))
+	l, err := net.Listen("unix", p.path("old.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What Podman 3.4 answers to the question that every client begins with.
+	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Libpod-API-Version", "3.4.4")
+		w.Write([]byte("OK"))
+	}))
+	t.Cleanup(func() { l.Close() })
+	p.env = append(p.env, "CONTAINER_HOST=unix://"+p.path("old.sock"))
+	p.setUpFails("berth needs Podman 4.3.0 or later")
+}
+
+func TestImageMissing(t *testing.T) {
+	p := newProject(t, sayCases("a"))
+	p.options = slices.DeleteFunc(p.options, func(o string) bool { return strings.HasPrefix(o, "image=") })
+	p.options = append(p.options, "image=localhost/berth-e2e:none")
+	p.setUpFails("the engine doesn't have localhost/berth-e2e:none", "berth runner setup podman")
+}
+
+// TestLimits: a limit that isn't in force ends the run, unless the user allows that; then the run's
+// record says so.
+func TestLimits(t *testing.T) {
+	p := newProject(t, sayCases("a"))
+	bestEffort := func(o string) bool { return o == "limits=best-effort" }
+	strict := slices.DeleteFunc(slices.Clone(p.options), bestEffort)
+	lax := append(slices.Clone(strict), "limits=best-effort")
+
+	p.options = strict
+	r := p.rehearse(echo)
+	if p.limits {
+		r.expect(t, 0)
+	} else {
+		r.expect(t, 3, "limits_not_enforced: the engine doesn't apply ", "memory", "limits=best-effort")
+		r.missing(t, "a", "limits_not_enforced")
+	}
+
+	p.options = lax
+	r = p.rehearse(echo)
+	r.expect(t, 0)
+	rec := r.record(t).Runner
+	if rec.LimitsMode != "best-effort" || slices.Contains(rec.NotEnforced, "memory") == p.limits {
+		t.Errorf("recorded: %s, not enforced %v", rec.LimitsMode, rec.NotEnforced)
+	}
+	p.nothingLeft()
+}
+
+// inNamespaces makes a command run, as the same user, in a user and a mount namespace of its own,
+// after the shell lines of prepare, which may mount.
+func inNamespaces(cmd *exec.Cmd, prepare string) {
+	const capSysAdmin = 21 // linux/capability.h
+	args := append([]string{"/bin/sh", "-ec", prepare + `
+		exec setpriv --inh-caps=-all --ambient-caps=-all -- "$@"`, "sh"}, cmd.Path)
+	cmd.Args = append(args, cmd.Args[1:]...)
+	cmd.Path = "/bin/sh"
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Setpgid:     true,
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}},
+		AmbientCaps: []uintptr{capSysAdmin},
+	}
+}

@@ -1,0 +1,222 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/berth-run/berth/internal/leak"
+	"github.com/berth-run/berth/internal/redact"
+	"github.com/berth-run/berth/internal/results"
+	"github.com/berth-run/berth/internal/runner"
+)
+
+// tokenFile is the one place where a shard may have its credential.
+const tokenFile = "/run/berth/tokens/inference"
+
+// printing is a script whose model has the agent print its token in every form that a shell can give
+// it, and then says it.
+const printing = `{"models": ["gpt-5.5", "gpt-6-luna"], "rules": [
+  {"match": {"contains": "print it"}, "steps": [
+    {"text": "I look.", "command": {"cmd": "t=$(cat ` + tokenFile + `); echo $t; for p in '' x xx; do printf %s%s \"$p\" $t | base64 -w0; echo; done; printf %s $t | od -An -v -tx1 | tr -d ' \\n'; echo; env; cat ~/.codex/config.toml >&2"}},
+    {"text": "It is {{output}}"}]},
+  {"steps": [{"text": "{{prompt}}"}]}]}`
+
+// forms are how often the token is in what printing prints.
+const forms = 5
+
+// TestNoLeak runs an eval whose agents print their token, and looks for it everywhere: with a trial
+// in the middle, and when all is over. Package leak's own tests show that it would be found.
+func TestNoLeak(t *testing.T) {
+	for _, mode := range []string{runner.CredentialFile, runner.CredentialBroker} {
+		t.Run(mode, func(t *testing.T) { noLeak(t, mode) })
+	}
+}
+
+func noLeak(t *testing.T, mode string) {
+	p := newProject(t, []object{{"id": "prints", "input": "print it"}, says("held")}, func(eval object) {
+		eval["variants"] = []object{{"name": "classic", "model": classic}, {"name": "code", "model": codeMode, "inputTemplate": "{{input}}, and code"}}
+	})
+	p.options = append(p.options, "credential="+mode)
+	g := p.newGate(printing)
+	token, err := g.token.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := g.hold("say held, and code") // the last trial
+	c := p.start()
+	held.await(t)
+
+	runID, up := p.running()
+	if len(up) != 1 {
+		t.Fatalf("shards %v", up)
+	}
+	secrets := []leak.Secret{{Name: "the token", Value: token}}
+	want := []leak.Finding{{Place: legal, Secret: "the token", Form: redact.FormPlain}}
+	if mode == runner.CredentialBroker {
+		ticket := podmanDo(t, "exec", up[0].ID, "cat", tokenFile)
+		secrets = append(secrets, leak.Secret{Name: "the ticket", Value: ticket})
+		want = []leak.Finding{{Place: legal, Secret: "the ticket", Form: redact.FormPlain}}
+	}
+	s := leak.New(secrets...)
+	p.lookAt(s, up[0].ID)
+	p.lookAround(s, c, g, mode)
+	if got := s.Found(); !slices.Equal(got, want) {
+		t.Errorf("in the middle: found %v, want %v", got, want)
+	}
+	wantLooked(t, s, "container inspect", "image inspect", "image: ", legal, "shard: /home/berth: ", "shard: /tmp: ",
+		"engine: containers: ", "engine: database: ", "process ", "run: run.json", "stderr", "gateway")
+
+	close(held.release)
+	r := c.wait()
+	r.expect(t, 0)
+	if mode == runner.CredentialFile { // the gateway knows no ticket
+		checkPrinted(t, g)
+	}
+	after := leak.New(secrets...)
+	if err := after.Engine(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.lookAround(after, c, g, mode)
+	after.Text("stdout", r.stdout)
+	if got := after.Found(); len(got) > 0 {
+		t.Errorf("afterwards: found %v", got)
+	}
+	wantLooked(t, after, "engine: database: ", "process ", "run: run.json", "run: traces/", "run: artifacts/", "run: results.json",
+		"run: summary.json", "run: report/index.html", "run: report/data.js", "stdout", "stderr", "gateway")
+	checkMasked(t, p, runID)
+}
+
+// legal is the token's place as a finding names it.
+const legal = "shard: /run/berth: tokens/inference"
+
+// lookAt looks through a running shard, its image and everything that the engine has of them.
+func (p *project) lookAt(s *leak.Scanner, id string) {
+	p.t.Helper()
+	if err := s.Container(p.t.Context(), id); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := s.Image(p.t.Context(), image); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// lookAround looks through what a run has on the coordinator's side.
+func (p *project) lookAround(s *leak.Scanner, c *command, g *gate, mode string) {
+	p.t.Helper()
+	for _, dir := range p.runs() {
+		p.tree(s, "run", dir)
+	}
+	p.tree(s, "temporary files", p.path("tmp"))
+	s.Text("stderr", c.said())
+	if mode == runner.CredentialFile {
+		s.Text("gateway", g.logged())
+	} else {
+		s.Text("gateway", "not asked: it can't know a shard's ticket")
+	}
+}
+
+func (p *project) tree(s *leak.Scanner, place, dir string) {
+	p.t.Helper()
+	if err := s.Tree(place, dir); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// logged is the gateway's log as it is.
+func (g *gate) logged() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.log.String()
+}
+
+func wantLooked(t *testing.T, s *leak.Scanner, places ...string) {
+	t.Helper()
+	for _, place := range places {
+		if s.Looked(place) == 0 {
+			t.Errorf("nothing was read of %q", place)
+		}
+	}
+}
+
+// checkPrinted: the agents did print, so what wasn't found was masked and not absent.
+func checkPrinted(t *testing.T, g *gate) {
+	t.Helper()
+	n := 0
+	for _, e := range g.entries() {
+		if strings.Count(e.Output, redact.Mask) >= forms {
+			n++
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d tool outputs in the gateway's log have the token masked, want one a variant:\n%s", n, g.logged())
+	}
+}
+
+// checkMasked: nor was it absent from the results, and the evidence is what its record says.
+func checkMasked(t *testing.T, p *project, runID string) {
+	t.Helper()
+	run, err := results.Open(p.path("out"), runID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trials, err := run.Trials()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, trial := range trials {
+		if k.CaseID != "prints" {
+			continue
+		}
+		if n := strings.Count(trial.Trace.FinalText, redact.Mask); n < forms {
+			t.Errorf("%v: the final text has %d masks, want %d: %s", k, n, forms, trial.Trace.FinalText)
+		}
+	}
+	rollouts, err := filepath.Glob(p.path("out/runs/" + runID + "/artifacts/*/*/prints-*/matched-*"))
+	if err != nil || len(rollouts) != 2 {
+		t.Fatalf("rollouts %v, %v", rollouts, err)
+	}
+	for _, path := range rollouts {
+		body, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(body), redact.Mask); n < 2*forms { // the output, and the text
+			t.Errorf("%s has %d masks", path, n)
+		}
+	}
+}
+
+// TestKeyInEnvironment: a key that the user has exported is in berth's own environment and in that
+// of nothing that berth starts.
+func TestKeyInEnvironment(t *testing.T) {
+	p := newProject(t, sayCases("held"))
+	g := p.newGate(echo)
+	key, err := g.token.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.env = []string{"OPENAI_BASE_URL=" + g.URL + "/v1", "OPENAI_API_KEY=" + key}
+	held := g.hold("say held")
+	c := p.start()
+	held.await(t)
+	_, up := p.running()
+	s := leak.New(leak.Secret{Name: "the key", Value: key})
+	if err := s.Container(t.Context(), up[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	p.lookAround(s, c, g, runner.CredentialFile)
+	want := []leak.Finding{
+		{Place: fmt.Sprintf("process %d berth: environ", c.cmd.Process.Pid), Secret: "the key", Form: redact.FormPlain},
+		{Place: legal, Secret: "the key", Form: redact.FormPlain},
+	}
+	if got := s.Found(); !slices.Equal(got, want) {
+		t.Errorf("found %v, want %v", got, want)
+	}
+	wantLooked(t, s, "process ", "container inspect")
+	close(held.release)
+	c.wait().expect(t, 0)
+}

@@ -1,0 +1,128 @@
+package e2e
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/berth-run/berth/internal/results"
+)
+
+// kill sends a signal from the host. A user may do that in his engine's user namespace, whatever
+// uid a process has in there.
+func kill(t *testing.T, pid int, s syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(pid, s); err != nil {
+		t.Fatalf("%s for %d (%s): %v", s, pid, cmdline(pid), err)
+	}
+}
+
+// parents maps every process to its parent.
+func parents() map[int]int {
+	out := map[int]int{}
+	dirs, _ := filepath.Glob("/proc/[0-9]*") // only a bad pattern fails
+	for _, dir := range dirs {
+		stat, err := os.ReadFile(filepath.Join(dir, "stat"))
+		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+		if err != nil || len(fields) < 2 {
+			continue // gone meanwhile
+		}
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		out[pid], _ = strconv.Atoi(string(fields[1]))
+	}
+	return out
+}
+
+// find waits for the one process that is as told.
+func find(t *testing.T, what string, is func(pid int, parents map[int]int) bool) int {
+	t.Helper()
+	var found []int
+	ok := eventually(func() bool {
+		found = nil
+		all := parents()
+		for pid := range all {
+			if is(pid, all) {
+				found = append(found, pid)
+			}
+		}
+		return len(found) == 1
+	})
+	if !ok {
+		t.Fatalf("%d processes are %s", len(found), what)
+	}
+	return found[0]
+}
+
+// processIn gives the process of a shard whose arguments hold all words, as the host numbers it.
+func processIn(t *testing.T, s shard, words ...string) int {
+	t.Helper()
+	return find(t, strings.Join(words, " "), func(pid int, parents map[int]int) bool {
+		return descends(pid, s.Pid, parents) && argumentsHold(pid, words...)
+	})
+}
+
+// channelOf gives the process that a shard's link is exec'd as: a child of an exec's conmon, not of
+// PID 1.
+func channelOf(t *testing.T, s shard) int {
+	t.Helper()
+	return find(t, "the shard's channel", func(pid int, parents map[int]int) bool {
+		return argumentsHold(pid, "berth-worker channel") && argumentsHold(parents[pid], "conmon", s.ID)
+	})
+}
+
+func parent(t *testing.T, pid int) int {
+	t.Helper()
+	p := parents()[pid]
+	if p <= 1 {
+		t.Fatalf("process %d has no parent any more", pid)
+	}
+	return p
+}
+
+func descends(pid, from int, parents map[int]int) bool {
+	for ; pid > 1; pid = parents[pid] {
+		if pid == from {
+			return true
+		}
+	}
+	return false
+}
+
+func argumentsHold(pid int, words ...string) bool {
+	line := cmdline(pid)
+	for _, w := range words {
+		if !strings.Contains(line, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// failureKind is a trial's, "" when it has none.
+func failureKind(trial *results.Trial) string {
+	if trial == nil {
+		return "no such trial"
+	}
+	kind, _ := trial.ClientMetadata["failureKind"].(string)
+	return kind
+}
+
+// lastSix is how a person names a run.
+func lastSix(dir string) string { return dir[len(dir)-6:] }
+
+// missing checks that the run's record says of a case that its trial is missing, and why.
+func (r result) missing(t *testing.T, id, reason string) {
+	t.Helper()
+	for _, s := range r.record(t).Runner.Shards {
+		for _, m := range s.Missing {
+			if m.CaseID == id && strings.Contains(m.Reason, reason) {
+				return
+			}
+		}
+	}
+	t.Errorf("no shard misses %s because of %q: %+v", id, reason, r.record(t).Runner.Shards)
+}
