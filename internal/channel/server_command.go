@@ -82,12 +82,16 @@ func run(cmd *exec.Cmd) (int, error) {
 	return cmd.ProcessState.ExitCode(), nil
 }
 
-// killTree kills the session's first group at once, then whatever else came of the command.
+// killTree kills whatever came of the command. Its group isn't killed ahead of that: a process that
+// has just left it would lose the parent that it is found by.
 func killTree(pid int, id string) error {
-	syscall.Kill(-pid, syscall.SIGKILL)
 	ctx, cancel := context.WithTimeout(context.Background(), killWait)
 	defer cancel()
-	return execkill.Kill(ctx, id)
+	err := execkill.Kill(ctx, id)
+	if err != nil {
+		_ = syscall.Kill(-pid, syscall.SIGKILL) // no /proc to search: the most that can be done
+	}
+	return err
 }
 
 // stdins are the commands that wait for their stdin stream.
