@@ -40,3 +40,20 @@ func TestExplain(t *testing.T) {
 		t.Errorf("an unknown error became %v", err)
 	}
 }
+
+func TestServiceFailureIsOneLine(t *testing.T) {
+	for printed, want := range map[string]string{
+		"":                       "",
+		"Error: no such thing\n": "no such thing",
+		`time="2026-11-29T17:24:49Z" level=warning msg="\"/\" is not a shared mount"
+time="2026-11-29T17:24:49Z" level=error msg="no subuid ranges found for user \"x\""
+cannot setresgid: Invalid argument
+Error: setting up the process
+`: `no subuid ranges found for user "x"; cannot setresgid: Invalid argument; setting up the process`,
+		`time="2026-11-29T17:24:49Z" level=warning msg=alone` + "\n": "alone",
+	} {
+		if got := inOneLine(printed); got != want {
+			t.Errorf("%q: %q, want %q", printed, got, want)
+		}
+	}
+}

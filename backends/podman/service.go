@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -38,13 +40,47 @@ func (s *service) stop() error {
 
 // failure is what the service said before it ended by itself.
 func (s *service) failure() string {
-	if text := strings.TrimSpace(s.stderr.String()); text != "" {
+	if text := inOneLine(s.stderr.String()); text != "" {
 		return text
 	}
 	if s.err != nil {
 		return s.err.Error()
 	}
 	return "ended without a word"
+}
+
+// inOneLine makes one line of what Podman printed before it ended: without its log's form, and without
+// warnings if there is anything worse.
+func inOneLine(printed string) string {
+	var worse, mild []string
+	for line := range strings.Lines(printed) {
+		level, text := parseLog(strings.TrimSpace(line))
+		switch {
+		case text == "":
+		case level == "warning" || level == "info" || level == "debug":
+			mild = append(mild, text)
+		default:
+			worse = append(worse, text)
+		}
+	}
+	if len(worse) == 0 {
+		worse = mild
+	}
+	return strings.Join(worse, "; ")
+}
+
+// logLine is logrus's text form.
+var logLine = regexp.MustCompile(`^time=\S+ level=(\w+) msg=("(?:[^"\\]|\\.)*"|\S*)`)
+
+func parseLog(line string) (level, text string) {
+	m := logLine.FindStringSubmatch(line)
+	if m == nil {
+		return "", strings.TrimPrefix(line, "Error: ")
+	}
+	if text, err := strconv.Unquote(m[2]); err == nil {
+		return m[1], text
+	}
+	return m[1], m[2]
 }
 
 // tail keeps the last of what is written to it. It's safe for concurrent use.
