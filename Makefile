@@ -53,6 +53,9 @@ check: ## format, vet, import directions and the unit tests; no engine needed
 	@if [ -x $(GOLANGCI) ]; then $(GOLANGCI) run; else echo "golangci-lint $(GOLANGCI_VERSION) isn't installed ('make lint' does it); the import directions are tested all the same"; fi
 	@go test -short ./... $(EXTRA)
 
+spectest: ## hold Podman's create request against Podman's own type; `make test` does it too
+	@scripts/spectest
+
 lint: $(GOLANGCI) ## golangci-lint, built once and kept in the user's cache
 	@$(GOLANGCI) run
 
@@ -68,4 +71,4 @@ prereqs: ## install what's missing for building and running, or say what is
 
 ## Measuring
 
-.PHONY: help run image build cross generate clean test check lint fmt prereqs
+.PHONY: help run image build cross generate clean test spectest check lint fmt prereqs
