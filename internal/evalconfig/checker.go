@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -161,11 +162,13 @@ func between(lo, hi float64) string {
 	case hi >= maxInt && lo <= -maxInt:
 		return "a number"
 	case hi >= maxInt:
-		return fmt.Sprintf("of at least %v", lo)
+		return "of at least " + plainNumber(lo)
 	default:
-		return fmt.Sprintf("from %v to %v", lo, hi)
+		return "from " + plainNumber(lo) + " to " + plainNumber(hi)
 	}
 }
+
+func plainNumber(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 // maxInt is the greatest whole number that every JSON reader keeps exact.
 const maxInt = 1<<53 - 1

@@ -12,6 +12,9 @@ import (
 // DefaultTimeoutMs is a trial's, when neither clientOptions nor the config says.
 const DefaultTimeoutMs = 300_000
 
+// maxTimeoutMs is the longest time that MST's timers take, almost 25 days.
+const maxTimeoutMs = 1<<31 - 1
+
 // clientRules is what one client accepts of a config.
 type clientRules struct {
 	model *regexp.Regexp
@@ -39,7 +42,7 @@ var clients = map[string]clientRules{
 		model:    regexp.MustCompile(`^[A-Za-z0-9._:/@-]+$`),
 		options:  codexOptions,
 		label:    regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`),
-		reserved: []string{"codex"},
+		reserved: []string{"cua_repl", "codex"},
 	},
 }
 
@@ -55,9 +58,9 @@ func codexOptions(c *checker) fields {
 	var i *int
 	return fields{
 		"reasoningEffort": c.oneOf(&s, "reasoningEffort", codexEfforts...),
-		"timeout":         c.integer(&i, "timeout", 1, maxInt),
+		"timeout":         c.integer(&i, "timeout", 1, maxTimeoutMs),
 		"requireMcpCalls": c.boolean(&b, "requireMcpCalls"),
-		"env":             c.env,
+		"env":             c.codexEnv,
 	}
 }
 
@@ -68,7 +71,7 @@ func chatgptOptions(c *checker) fields {
 	fs := fields{
 		"reasoningEffort":  c.oneOf(&s, "reasoningEffort", chatgptEfforts...),
 		"provider":         c.oneOf(&s, "provider", "openai"),
-		"timeout":          c.integer(&i, "timeout", 1, maxInt),
+		"timeout":          c.integer(&i, "timeout", 1, maxTimeoutMs),
 		"env":              c.env,
 		"plugins":          c.ignored(kindArray, "plugins"),
 		"configPath":       c.chatgptConfigPath,
@@ -99,8 +102,20 @@ func (c *checker) env(n *node) {
 		if !envName.MatchString(m.key) {
 			c.invalid(m.start, "env: %q isn't a variable's name", m.key)
 		}
-		c.is(m.value, kindString, "env."+m.key)
+		if c.is(m.value, kindString, "env."+m.key) && strings.ContainsRune(m.value.text, 0) {
+			c.invalid(m.value.start, "env.%s holds a NUL", m.key)
+		}
 	})
+}
+
+// codexEnv refuses what the client sets by itself for each trial.
+func (c *checker) codexEnv(n *node) {
+	c.env(n)
+	for _, m := range n.members {
+		if slices.Contains([]string{"HOME", "CODEX_HOME", "TMPDIR"}, m.key) || strings.HasPrefix(m.key, "BERTH_") || strings.HasPrefix(m.key, "MST_") {
+			c.invalid(m.start, "env: %s is set by berth for each trial; take it out", m.key)
+		}
+	}
 }
 
 // client checks one variant's client, model, options and servers against the client's rules, and
@@ -133,7 +148,21 @@ func (c *checker) client(cfg *Config, v *Variant) json.RawMessage {
 	for i := range v.Servers {
 		c.serverFits(&v.Servers[i], v.Client, rules)
 	}
+	c.labelsDiffer(v)
 	return mergeOptions(cfg, v)
+}
+
+// labelsDiffer: both apps call a server's tools by its label in letters, digits and underscores, so
+// that "my-wiki" and "my_wiki" would be one server in a trace.
+func (c *checker) labelsDiffer(v *Variant) {
+	seen := map[string]string{}
+	for _, s := range v.Servers {
+		key := strings.ToLower(strings.ReplaceAll(s.Label, "-", "_"))
+		if first, ok := seen[key]; ok {
+			c.invalid(s.node.start, "server labels %q and %q can't be told apart by client %s; make them differ by more than case, - and _", first, s.Label, v.Client)
+		}
+		seen[key] = s.Label
+	}
 }
 
 func (c *checker) serverFits(s *Server, name string, rules clientRules) {
@@ -143,7 +172,7 @@ func (c *checker) serverFits(s *Server, name string, rules clientRules) {
 	if !rules.label.MatchString(s.Label) {
 		c.invalid(s.node.start, "server label %q must match %s for client %s", s.Label, rules.label, name)
 	}
-	if slices.Contains(rules.reserved, s.Label) {
+	if slices.ContainsFunc(rules.reserved, func(r string) bool { return strings.EqualFold(r, s.Label) }) {
 		c.invalid(s.node.start, "server label %q is reserved by client %s; rename it", s.Label, name)
 	}
 }

@@ -38,7 +38,7 @@ func (c *checker) config(root *node, cfg *Config) {
 		c.controls(&cfg.Run, run)
 		c.object(n, shape{what: "run", renamed: configShape.renamed}, run)
 	}
-	fs["timeout"] = c.integer(&cfg.Timeout, "timeout", 1, maxInt)
+	fs["timeout"] = c.integer(&cfg.Timeout, "timeout", 1, maxTimeoutMs)
 	fs["provider"] = c.text(&cfg.Provider, "provider")
 	fs["limits"] = c.limits(&cfg.Limits)
 	fs["pricing"] = c.pricing(cfg)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/session/client"
+	"github.com/berth-run/berth/session/client/rollout"
 )
 
 // Bounds and forms of contract §1.2, §1.3 and §3.4.
@@ -21,7 +22,7 @@ const (
 )
 
 var (
-	modelPattern = regexp.MustCompile(`^[A-Za-z0-9._:-]+$`)
+	modelPattern = regexp.MustCompile(`^[A-Za-z0-9._:/@-]+$`) // gateways name models provider/model
 	labelPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
 )
 
@@ -32,7 +33,7 @@ func CheckBatch(b client.Batch) (Options, error) {
 		return o, code.Errorf(code.EnvironmentInvalid, "%w", err)
 	}
 	if !modelPattern.MatchString(b.Model) {
-		return o, code.Errorf(code.EnvironmentInvalid, "model %q: %s needs one, of letters, digits and . _ : -", b.Model, Name)
+		return o, code.Errorf(code.EnvironmentInvalid, "model %q: %s needs one, of letters, digits and . _ : / @ -", b.Model, Name)
 	}
 	seen := map[string]bool{}
 	for _, s := range b.Servers {
@@ -44,14 +45,15 @@ func CheckBatch(b client.Batch) (Options, error) {
 }
 
 func checkServer(s client.Server, seen map[string]bool) error {
-	key := strings.ToLower(s.Label)
+	// Two labels of one namespace couldn't be told apart in a record.
+	key := strings.ToLower(rollout.Namespace(s.Label))
 	switch {
 	case !labelPattern.MatchString(s.Label):
 		return errors.New("a label is a letter and up to 63 letters, digits, _ and -")
-	case key == "cua_repl" || key == "codex":
+	case strings.EqualFold(s.Label, "cua_repl") || strings.EqualFold(s.Label, "codex"):
 		return errors.New("this label is Codex's own")
 	case seen[key]:
-		return errors.New("the label is there twice")
+		return errors.New("another server's label is the same but for upper case, _ and -")
 	case (s.Command == "") == (s.URL == ""):
 		return errors.New("it needs a command or a URL, and not both")
 	case len(s.Token) > maxToken || !isPrintable(s.Token):

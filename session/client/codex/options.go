@@ -15,6 +15,9 @@ import (
 // DefaultTimeout is a trial's time when the options name none.
 const DefaultTimeout = 300 * time.Second
 
+// maxTimeoutMs is the longest time that MST's timers take, almost 25 days.
+const maxTimeoutMs = 1<<31 - 1
+
 // Efforts are the reasoning efforts that are passed on. Codex forwards any word to a model that it
 // doesn't know, so they're checked here.
 var Efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra"}
@@ -73,8 +76,8 @@ func (o Options) check() error {
 	if o.ReasoningEffort != "" && !slices.Contains(Efforts, o.ReasoningEffort) {
 		return fmt.Errorf("clientOptions.reasoningEffort: %q is none of %s", o.ReasoningEffort, strings.Join(Efforts, ", "))
 	}
-	if o.TimeoutMs < 0 {
-		return fmt.Errorf("clientOptions.timeout: %d is no number of milliseconds", o.TimeoutMs)
+	if o.TimeoutMs < 0 || o.TimeoutMs > maxTimeoutMs {
+		return fmt.Errorf("clientOptions.timeout: %d is no number of milliseconds up to %d", o.TimeoutMs, maxTimeoutMs)
 	}
 	for name, value := range o.Env {
 		switch {
