@@ -28,15 +28,15 @@ import (
 func TestInPodman(t *testing.T) {
 	image := testImage(t)
 	for name, test := range map[string]func(*testing.T, string){
-		"commands":           commandsInPodman,
-		"files":              filesInPodman,
-		"lost link":          lostLinkInPodman,
-		"agent":              agentInPodman,
-		"shutdown":           shutdownInPodman,
-		"stop":               stopInPodman,
-		"serve killed":       serveKilledInPodman,
-		"dead man's switch":  deadmanInPodman,
-		"kept without agent": keptInPodman,
+		"commands":          commandsInPodman,
+		"files":             filesInPodman,
+		"lost link":         lostLinkInPodman,
+		"agent":             agentInPodman,
+		"shutdown":          shutdownInPodman,
+		"stop":              stopInPodman,
+		"serve killed":      serveKilledInPodman,
+		"dead man's switch": deadmanInPodman,
+		"kept":              keptInPodman,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, image) })
 	}

@@ -29,7 +29,8 @@ type Shard interface {
 	SelfCheck(ctx context.Context, e selfcheck.Expect) (selfcheck.Report, error)
 	// Command runs a process in the shard as the worker's child.
 	Command(ctx context.Context, c Command) (CommandResult, error)
-	// Put unpacks a tar stream below dir, which must be under one of the worker's own folders.
+	// Put unpacks a tar stream below dir, which must be in the bundle or results folder of oci.RunDir,
+	// in oci.Home or in /tmp.
 	Put(ctx context.Context, dir string, tar io.Reader) error
 	// Get packs path (a file or a folder) as a tar stream.
 	Get(ctx context.Context, path string, w io.Writer) error
@@ -37,7 +38,7 @@ type Shard interface {
 	WriteToken(ctx context.Context, name string, value []byte) error
 	// ProbeInference does GET <base>/models inside the shard, through the tunnel, with the token file.
 	ProbeInference(ctx context.Context, p InferenceProbe) (InferenceReport, error)
-	// Collect starts the bundle that Put placed in BundleDir. Progress comes as messages.
+	// Collect starts the bundle that Put placed in the bundle folder. Progress comes as messages.
 	Collect(ctx context.Context) error
 	// Send queues a message to the worker; it's delivered once, in order.
 	Send(ctx context.Context, m shardproto.Message) error
