@@ -1,6 +1,7 @@
 package selfcheck
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"strings"
@@ -56,7 +57,7 @@ func checkNamespaces(c *checks, e Expect) {
 		c.add("namespace:"+ns, ok, "its own", own[ns])
 	}
 	m, err := os.ReadFile("/proc/self/uid_map")
-	ok, got := mapsIDs(string(m)), strings.Join(strings.Fields(string(m)), " ")
+	ok, got := mapsIDs(string(m), 0, e.UID), strings.Join(strings.Fields(string(m)), " ")
 	if err != nil {
 		ok, got = false, err.Error()
 	}
@@ -74,15 +75,21 @@ func isOwn(link, initial, foreign string) bool {
 	return link != "" && link != initial && link != foreign
 }
 
-// mapsIDs tells whether root in here is somebody else outside.
-func mapsIDs(uidMap string) bool {
+// mapsIDs tells whether each of ids is somebody else outside. Other ids may be the same number there:
+// where an engine runs in a container itself, "outside" is that container.
+func mapsIDs(uidMap string, ids ...int) bool {
 	mapped := false
 	for line := range strings.Lines(uidMap) {
-		f := strings.Fields(line)
-		if len(f) != 3 || f[0] == f[1] {
+		var inside, outside, count int
+		if n, err := fmt.Sscan(line, &inside, &outside, &count); n != 3 || err != nil {
 			return false
 		}
 		mapped = true
+		for _, id := range ids {
+			if inside == outside && inside <= id && id < inside+count {
+				return false
+			}
+		}
 	}
 	return mapped
 }

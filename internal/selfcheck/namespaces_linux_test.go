@@ -9,13 +9,15 @@ import (
 
 func TestMapsIDs(t *testing.T) {
 	for m, want := range map[string]bool{
-		"         0       1006          1\n         1     427680      65536\n": true,
-		"         0     100000      65536\n":                                   true,
-		"         0          0 4294967295\n":                                   false,
-		"         0     100000       1000\n      1000       1000          1\n": false,
-		"": false,
+		"         0       1006          1\n         1     427680      65536\n":                                   true,
+		"         0     100000      65536\n":                                                                     true,
+		"         0          0 4294967295\n":                                                                     false,
+		"         0     100000       1000\n      1000       1000          1\n":                                   false,
+		"         0       1000          1\n         1          1        999\n      1000       1001      64535\n": true,
+		"0 100000\n": false,
+		"":           false,
 	} {
-		if got := mapsIDs(m); got != want {
+		if got := mapsIDs(m, 0, 1000); got != want {
 			t.Errorf("%q: %v", m, got)
 		}
 	}
