@@ -60,7 +60,8 @@ func inJSON(secret string, html bool) string {
 	if err := enc.Encode(secret); err != nil {
 		return "" // a string can always be encoded
 	}
-	return strings.Trim(strings.TrimSuffix(b.String(), "\n"), `"`)
+	quoted := strings.TrimSuffix(b.String(), "\n")
+	return quoted[1 : len(quoted)-1]
 }
 
 // Find gives the names of the forms in which b has the secret, each once; none is a clean b. Unlike

@@ -1,9 +1,6 @@
 package redact
 
-import (
-	"bytes"
-	"strings"
-)
+import "bytes"
 
 // matcher is the forms to look for, the longest first.
 type matcher []string
@@ -62,7 +59,7 @@ func (m matcher) undecided(b []byte, found []span) int {
 		return len(b)
 	}
 	for i := max(0, len(b)-len(m[0])+1); i < len(b); i++ {
-		if !inside(i, found) && m.begins(string(b[i:])) {
+		if !inside(i, found) && m.begins(b[i:]) {
 			return i
 		}
 	}
@@ -79,9 +76,9 @@ func inside(i int, spans []span) bool {
 }
 
 // begins tells whether a form is longer than end and begins with it.
-func (m matcher) begins(end string) bool {
+func (m matcher) begins(end []byte) bool {
 	for _, form := range m {
-		if len(end) < len(form) && strings.HasPrefix(form, end) {
+		if len(end) < len(form) && form[:len(end)] == string(end) { // doesn't copy
 			return true
 		}
 	}

@@ -40,6 +40,15 @@ func TestString(t *testing.T) {
 	}
 }
 
+// The escape before a quote at the secret's end is the secret's, too.
+func TestSecretInQuotes(t *testing.T) {
+	var s Set
+	s.Add(`"quoted-0123456789"`)
+	if got, want := s.String(`{"k":"\"quoted-0123456789\""}`), `{"k":"[redacted]"}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func TestShortSecretsAndEmptySets(t *testing.T) {
 	var s, none *Set = new(Set), nil
 	if s.Add("test") || s.Add("") {
