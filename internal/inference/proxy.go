@@ -155,8 +155,12 @@ func (t *tunnel) renew(ctx context.Context) {
 	}
 }
 
-// failed answers for a gateway that didn't.
+// failed answers for a gateway that didn't. A shard that gave up itself is no failure of the gateway's.
 func (t *tunnel) failed(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(r.Context().Err(), context.Canceled) {
+		t.shard.stats.add(func(s *Stats) { s.GivenUp++ })
+		return
+	}
 	p := r.Context().Value(phaseKey).(*phase).String()
 	status := http.StatusBadGateway
 	if errors.Is(r.Context().Err(), context.DeadlineExceeded) {

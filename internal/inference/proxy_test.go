@@ -182,6 +182,31 @@ func TestTunnelFailures(t *testing.T) {
 	}
 }
 
+// A shard that hangs up says nothing about the gateway.
+func TestTunnelGivenUp(t *testing.T) {
+	reached := make(chan struct{})
+	gateway := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(reached)
+		<-r.Context().Done()
+	}))
+	defer gateway.Close()
+	r := newRig(t, gateway.URL+"/v1")
+	ctx, cancel := context.WithCancel(t.Context())
+	req := httptest.NewRequestWithContext(ctx, "POST", "/v1/responses", nil)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.way.Handler(0).ServeHTTP(httptest.NewRecorder(), req)
+	}()
+	<-reached
+	cancel()
+	<-done
+	want := Stats{Requests: 1, GivenUp: 1, Statuses: map[int]int{}, Failures: map[string]int{}}
+	if d := cmp.Diff(want, r.way.Stats(0)); d != "" {
+		t.Errorf("stats (-want +got):\n%s", d)
+	}
+}
+
 // A private CA in SSL_CERT_FILE is trusted. Go reads the variable once, so a second process asks.
 func TestTunnelTrustsSSLCertFile(t *testing.T) {
 	const target = "INFERENCE_TEST_TARGET"

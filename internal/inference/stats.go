@@ -13,6 +13,8 @@ type Stats struct {
 	Statuses map[int]int `json:"statuses"`
 	// Failures counts those it didn't answer, by phase.
 	Failures map[string]int `json:"failures,omitempty"`
+	// GivenUp counts those that the shard ended before there was an answer.
+	GivenUp int `json:"givenUp,omitempty"`
 	// Refused counts those that weren't passed on: another path, or a wrong ticket.
 	Refused int `json:"refused,omitempty"`
 	// SentBytes and ReceivedBytes are of the bodies.
