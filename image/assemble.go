@@ -81,7 +81,9 @@ func workerLayer(worker []byte, epoch int64) (*layer, error) {
 		if err := w.parents(name); err != nil {
 			return err
 		}
-		return w.file(name, 0o755, int64(len(worker)), strings.NewReader(string(worker)))
+		// Not readable: the kernel then keeps every other process out of the worker's memory from its
+		// first instruction, where a prctl of its own would come later.
+		return w.file(name, 0o111, int64(len(worker)), strings.NewReader(string(worker)))
 	})
 }
 

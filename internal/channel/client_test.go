@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/berth-run/berth/internal/inference/models"
 	"github.com/berth-run/berth/internal/selfcheck"
 	"github.com/berth-run/berth/internal/shardproto"
 	"github.com/google/go-cmp/cmp"
@@ -172,17 +173,15 @@ func TestProbeInference(t *testing.T) {
 			func(w http.ResponseWriter, r *http.Request) {
 				w.WriteHeader(401)
 				io.WriteString(w, "no such\n key: "+r.Header.Get("Authorization"))
-			}, InferenceReport{Status: 401, Phase: PhaseStatus, Detail: "no such key: Bearer [token]"},
+			}, InferenceReport{Status: 401, Phase: models.PhaseStatus, Detail: "no such key: Bearer [token]"},
 		},
 		"coordinator's own answer": {
 			func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set(HeaderPhase, PhaseDNS)
-				w.WriteHeader(502)
-				io.WriteString(w, "gw.example: no such host")
-			}, InferenceReport{Phase: PhaseDNS, Detail: "gw.example: no such host"},
+				models.WriteFailure(w, 502, models.Failure{Phase: models.PhaseDNS, Message: "gw.example: no such host"})
+			}, InferenceReport{Phase: models.PhaseDNS, Detail: "gw.example: no such host"},
 		},
-		"not JSON":   {answer(200, `<html>`), InferenceReport{Status: 200, Phase: PhaseBody, Detail: "list of models isn't JSON: invalid character '<' looking for beginning of value"}},
-		"other JSON": {answer(200, `{}`), InferenceReport{Status: 200, Phase: PhaseBody, Detail: `list of models has neither "data" nor "models"`}},
+		"not JSON":   {answer(200, `<html>`), InferenceReport{Status: 200, Phase: models.PhaseBody, Detail: "the models list isn't JSON: invalid character '<' looking for beginning of value"}},
+		"other JSON": {answer(200, `{}`), InferenceReport{Status: 200, Phase: models.PhaseBody, Detail: models.ErrNoList.Error()}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

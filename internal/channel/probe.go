@@ -3,7 +3,6 @@ package channel
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -12,20 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-)
 
-// HeaderPhase is set by the coordinator's end of the tunnel on an answer of its own (502), with the
-// phase in which reaching the gateway failed: dns, connect, tls. The body is one line of detail.
-const HeaderPhase = "Berth-Phase"
-
-// Phases of an InferenceReport.
-const (
-	PhaseTunnel  = "tunnel"
-	PhaseDNS     = "dns"
-	PhaseConnect = "connect"
-	PhaseTLS     = "tls"
-	PhaseStatus  = "status"
-	PhaseBody    = "body"
+	"github.com/berth-run/berth/internal/inference/models"
 )
 
 const (
@@ -63,48 +50,25 @@ func (s *Server) probe(ctx context.Context, p InferenceProbe) (InferenceReport, 
 func ask(client *http.Client, request *http.Request) InferenceReport {
 	response, err := client.Do(request)
 	if err != nil {
-		return InferenceReport{Phase: PhaseTunnel, Detail: err.Error()}
+		return InferenceReport{Phase: models.PhaseTunnel, Detail: err.Error()}
 	}
 	defer response.Body.Close()
 	r := InferenceReport{Status: response.StatusCode}
 	body, err := io.ReadAll(io.LimitReader(response.Body, probeBodyMax))
-	if phase := response.Header.Get(HeaderPhase); phase != "" {
-		return InferenceReport{Phase: phase, Detail: string(body)}
+	if f, ok := models.FailureOf(response.Header, body); ok {
+		return InferenceReport{Phase: f.Phase, Detail: f.Message}
 	}
 	switch {
 	case response.StatusCode != http.StatusOK:
-		r.Phase, r.Detail = PhaseStatus, string(body)
+		r.Phase, r.Detail = models.PhaseStatus, string(body)
 	case err != nil:
-		r.Phase, r.Detail = PhaseBody, err.Error()
+		r.Phase, r.Detail = models.PhaseBody, err.Error()
 	default:
-		if r.Models, err = parseModels(body); err != nil {
-			r.Phase, r.Detail = PhaseBody, err.Error()
+		if r.Models, err = models.Parse(body); err != nil {
+			r.Phase, r.Detail = models.PhaseBody, err.Error()
 		}
 	}
 	return r
-}
-
-// parseModels reads both shapes a gateway may have: the OpenAI list ({"data":[{"id"}]}) and the one
-// Codex reads ({"models":[{"slug"}]}).
-func parseModels(body []byte) ([]string, error) {
-	var list struct {
-		Data   []struct{ ID string }   `json:"data"`
-		Models []struct{ Slug string } `json:"models"`
-	}
-	if err := json.Unmarshal(body, &list); err != nil {
-		return nil, fmt.Errorf("list of models isn't JSON: %w", err)
-	}
-	if list.Data == nil && list.Models == nil {
-		return nil, fmt.Errorf(`list of models has neither "data" nor "models"`)
-	}
-	models := []string{}
-	for _, m := range list.Data {
-		models = append(models, m.ID)
-	}
-	for _, m := range list.Models {
-		models = append(models, m.Slug)
-	}
-	return models, nil
 }
 
 func oneLine(s string) string {
