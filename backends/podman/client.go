@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/blang/semver/v4"
 	"github.com/containers/podman/v5/pkg/bindings"
 )
 
@@ -27,9 +28,11 @@ const maxErrorBody = 64 << 10
 type client struct {
 	conn *bindings.Connection
 	base string
+	// version is the server's.
+	version semver.Version
 }
 
-func newClient(conn *bindings.Connection) *client {
+func newClient(conn *bindings.Connection, version semver.Version) *client {
 	base := "http://d"
 	if conn.URI.Scheme == "tcp" {
 		base = "http://" + conn.URI.Host + conn.URI.Path
@@ -38,7 +41,7 @@ func newClient(conn *bindings.Connection) *client {
 		// A run has a connection in use per shard and more; the default of 2 dials anew all the time.
 		t.MaxIdleConnsPerHost = 16
 	}
-	return &client{conn: conn, base: base + "/v" + apiVersion + "/libpod"}
+	return &client{conn: conn, version: version, base: base + "/v" + apiVersion + "/libpod"}
 }
 
 func (c *client) close() { c.conn.Client.CloseIdleConnections() }
@@ -66,7 +69,16 @@ func (c *client) delete(ctx context.Context, path string, q url.Values, out any)
 
 // do sends in (nil, an io.Reader as it is, else as JSON) and reads the answer into out (nil to drop
 // it, an io.Writer as it is, else as JSON). A status of 400 and over is an *apiError; 304 is no error.
+// What can be sent again is, while Podman's database is locked.
 func (c *client) do(ctx context.Context, method, path string, q url.Values, in, out any) error {
+	once := func() error { return c.send(ctx, method, path, q, in, out) }
+	if _, stream := in.(io.Reader); stream {
+		return once()
+	}
+	return retryLocked(ctx, once)
+}
+
+func (c *client) send(ctx context.Context, method, path string, q url.Values, in, out any) error {
 	req, err := c.request(ctx, method, path, q, in)
 	if err != nil {
 		return err

@@ -59,7 +59,7 @@ func (b *Backend) create(ctx context.Context, r createRequest) (string, error) {
 	var made struct {
 		ID string `json:"Id"`
 	}
-	err := retryLocked(ctx, func() error { return b.api.post(ctx, "/containers/create", nil, r, &made) })
+	err := b.api.post(ctx, "/containers/create", nil, r, &made)
 	if err == nil && made.ID == "" {
 		err = fmt.Errorf("podman made a container without an id")
 	}

@@ -65,6 +65,7 @@ var known = []struct {
 	{"/dev/net/tun", backends.ErrUnavailable, "the network driver can't open /dev/net/tun: run `sudo modprobe tun` and `sudo chmod 666 /dev/net/tun`, or use network=none"},
 	{"slirp4netns", backends.ErrUnavailable, "install slirp4netns or passt, or use network=none"},
 	{"no seccomp policy defined by image", backends.ErrInvalid, "build the image with `berth runner setup`"},
+	{"database is locked", backends.ErrUnavailable, "other Podman processes keep its database busy: try again when they are done, or run with fewer shards"},
 	{"no space left on device", backends.ErrUnavailable, "the disk is full: `podman system df` shows what Podman holds"},
 }
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/blang/semver/v4"
+
 	"github.com/berth-run/berth/backends"
 	"github.com/berth-run/berth/internal/execkill"
 	"github.com/berth-run/berth/oci"
@@ -19,9 +21,14 @@ import (
 const (
 	// killTimeout bounds the exec that kills a cancelled one.
 	killTimeout = 10 * time.Second
+	// forgetTimeout bounds the deletion of a session.
+	forgetTimeout = 10 * time.Second
 	// exitPoll is how often the exit status is asked for when the stream has ended before it's known.
 	exitPoll = 10 * time.Millisecond
 )
+
+// forgets is the first Podman that deletes an exec's session when asked to.
+var forgets = semver.MustParse("4.8.0")
 
 // detachKeys is a sequence that ends Podman's copying of stdin. It can't be turned off, only made
 // longer: the default, ctrl-p ctrl-q, is two bytes that any binary stream may hold.
@@ -51,6 +58,7 @@ func (s *shard) Exec(ctx context.Context, p backends.Process) (backends.ExitStat
 	if err != nil {
 		return backends.ExitStatus{}, err
 	}
+	defer e.forget(ctx)
 	code, err := e.run(ctx, p, func(cause error) error { return s.killExec(ctx, id, cause) })
 	return backends.ExitStatus{Code: code}, err
 }
@@ -63,10 +71,7 @@ func (s *shard) newExec(ctx context.Context, p backends.Process) (*execSession, 
 		AttachStdin: p.Stdin != nil, AttachStdout: true, AttachStderr: true,
 		Cmd: p.Args, Env: p.Env, DetachKeys: detachKeys,
 	}
-	err := retryLocked(ctx, func() error {
-		return s.backend.api.post(ctx, route("/containers/%s/exec", s.id), nil, body, &made)
-	})
-	if err != nil {
+	if err := s.backend.api.post(ctx, route("/containers/%s/exec", s.id), nil, body, &made); err != nil {
 		return nil, s.wrap(err)
 	}
 	return &execSession{shard: s, id: made.ID}, nil
@@ -84,6 +89,7 @@ func (s *shard) killExec(ctx context.Context, id string, cause error) error {
 		return cause // PID 1 has ended, and all with it
 	}
 	if err == nil {
+		defer e.forget(ctx)
 		var code int
 		if code, err = e.run(ctx, p, func(cause error) error { return cause }); err == nil && code != 0 {
 			err = fmt.Errorf("status %d: %s", code, strings.TrimSpace(said.String()))
@@ -201,4 +207,16 @@ func (e *execSession) status(ctx context.Context) (int, error) {
 			return 0, err
 		}
 	}
+}
+
+// forget deletes the session. Podman does it by itself five minutes later, or with the container, and
+// older ones only then, so a failure is no failure of the exec.
+func (e *execSession) forget(ctx context.Context) {
+	api := e.shard.backend.api
+	if api.version.LT(forgets) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), forgetTimeout)
+	defer cancel()
+	_ = api.post(ctx, route("/exec/%s/remove", e.id), nil, map[string]bool{"Force": true}, nil)
 }

@@ -13,3 +13,9 @@ func ServiceSocket(b *Backend) string {
 	}
 	return b.service.socket
 }
+
+// Socket is where b's engine listens, on this machine.
+func Socket(b *Backend) string { return b.api.conn.URI.Path }
+
+// Retries is how often a stuck or locked request is sent again.
+const Retries = retries

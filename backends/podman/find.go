@@ -150,10 +150,11 @@ func (c candidate) accept(ctx context.Context) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
-	if v := bindings.ServiceVersion(ctx); v.LT(minVersion) {
+	v := *bindings.ServiceVersion(ctx)
+	if v.LT(minVersion) {
 		return found{}, fmt.Errorf("%s is Podman %s: berth needs %s or later: %w", c.source, v, minVersion, backends.ErrUnsupported)
 	}
-	return found{client: newClient(conn), remote: c.machine || conn.URI.Scheme == "ssh"}, nil
+	return found{client: newClient(conn, v), remote: c.machine || conn.URI.Scheme == "ssh"}, nil
 }
 
 // check catches early what would only fail at the first dial, three times over.

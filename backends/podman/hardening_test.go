@@ -57,7 +57,8 @@ func (r rig) config(t *testing.T, s oci.ShardSpec) backends.Config {
 	}
 }
 
-func (r rig) start(t *testing.T, c backends.Config) backends.Shard {
+// create makes a shard that goes with the test.
+func (r rig) create(t *testing.T, c backends.Config) backends.Shard {
 	t.Helper()
 	s, err := r.Create(t.Context(), c)
 	if err != nil {
@@ -70,6 +71,12 @@ func (r rig) start(t *testing.T, c backends.Config) backends.Shard {
 			t.Error(err)
 		}
 	})
+	return s
+}
+
+func (r rig) start(t *testing.T, c backends.Config) backends.Shard {
+	t.Helper()
+	s := r.create(t, c)
 	if err := s.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 )
 
@@ -16,17 +17,22 @@ func machines(ctx context.Context) ([]candidate, error) {
 		return nil, errors.New("no podman command: install it with `brew install podman`, then `podman machine init --now`")
 	}
 	var cs []candidate
-	if out, err := exec.CommandContext(ctx, bin, "machine", "inspect").Output(); err == nil {
+	if out, err := podmanCommand(ctx, bin, "machine", "inspect").Output(); err == nil {
 		cs = append(cs, parseMachines(out)...)
 	}
-	out, err := exec.CommandContext(ctx, bin, "system", "connection", "list", "--format", "json").Output()
-	if err == nil {
+	if out, err := podmanCommand(ctx, bin, "system", "connection", "list", "--format", "json").Output(); err == nil {
 		cs = append(cs, parseConnections(out)...)
 	}
 	if len(cs) == 0 {
 		return nil, errors.New("podman knows no machine and no connection")
 	}
 	return cs, nil
+}
+
+func podmanCommand(ctx context.Context, bin string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, bin, args...)
+	cmd.Env = podmanEnv(os.Environ())
+	return cmd
 }
 
 func parseMachines(b []byte) []candidate {

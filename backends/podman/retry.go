@@ -11,13 +11,16 @@ const (
 	retries    = 10
 )
 
-// retryLocked repeats f while Podman's database is locked by another of its processes: nothing was
-// done then (podman#20809).
+// isLocked tells that Podman's database was locked by another of its processes for too long.
+func isLocked(err error) bool { return says(err, "database is locked") }
+
+// retryLocked repeats f while the database is locked: nothing was done then (podman#20809). The start
+// of an exec isn't for it: that may have run what it couldn't note.
 func retryLocked(ctx context.Context, f func() error) error {
 	wait := firstRetry
 	for i := 0; ; i++ {
 		err := f()
-		if err == nil || i == retries || !says(err, "database is locked") {
+		if err == nil || i == retries || !isLocked(err) {
 			return err
 		}
 		if err := sleep(ctx, wait); err != nil {

@@ -63,7 +63,7 @@ func startService(ctx context.Context) (*service, error) {
 		return nil, fmt.Errorf("no podman command: install Podman %s or later (Debian, Ubuntu: `apt install podman`, Fedora: `dnf install podman`): %w",
 			minVersion, backends.ErrUnavailable)
 	}
-	env, err := serviceEnv(os.Environ(), os.Getenv, os.Getuid())
+	env, err := serviceEnv(podmanEnv(os.Environ()), os.Getenv, os.Getuid())
 	if err != nil {
 		return nil, err
 	}

@@ -65,10 +65,7 @@ func (s *shard) Start(ctx context.Context) error {
 	if st := state(c.State.Status); st != backends.StateCreated {
 		return fmt.Errorf("shard %.12s is %s, not created: %w", s.id, st, backends.ErrState)
 	}
-	err = retryLocked(ctx, func() error {
-		return s.backend.api.post(ctx, route("/containers/%s/start", s.id), nil, nil, nil)
-	})
-	if err != nil {
+	if err := s.backend.api.post(ctx, route("/containers/%s/start", s.id), nil, nil, nil); err != nil {
 		return fmt.Errorf("starting: %w", s.wrap(err))
 	}
 	return nil
@@ -125,7 +122,8 @@ func (s *shard) reap() error {
 }
 
 // remove kills and removes in one call. A container can be stuck "stopping" after whoever stopped it
-// died (podman#16641); then a kill of its own and another try, with pauses, get it.
+// died (podman#16641); then a kill of its own and another try, with pauses, get it. What is left after
+// the last of them is in the error.
 func (s *shard) remove(ctx context.Context) error {
 	q := url.Values{"force": {"true"}, "timeout": {"0"}, "v": {"true"}}
 	wait := firstRetry
@@ -134,7 +132,7 @@ func (s *shard) remove(ctx context.Context) error {
 		if err == nil || isNotFound(err) {
 			return s.reap()
 		}
-		if statusOf(err) == 0 || i == retries {
+		if statusOf(err) == 0 || isLocked(err) || i == retries {
 			return fmt.Errorf("shard %.12s is left on the engine: %w", s.id, explain(err))
 		}
 		_ = s.backend.api.post(ctx, route("/containers/%s/kill", s.id), url.Values{"signal": {"SIGKILL"}}, nil, nil)
