@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -10,65 +13,78 @@ import (
 	"github.com/berth-run/berth/internal/gateway"
 )
 
+// gatewayFlags are `berth gateway`'s.
+type gatewayFlags struct{ script, listen, tokenFile, log string }
+
 func newGateway() *cobra.Command {
-	var script, listen, tokenFile, logFile string
+	var f gatewayFlags
 	c := &cobra.Command{
 		Use:   "gateway",
 		Short: "Serve a scripted LLM gateway on loopback, for rehearsals and tests",
 		Long: `Serves /v1/models and /v1/responses on loopback and answers by a script instead of a model.
 docs/gateway-script.md explains the format; without --script a small built-in one echoes.
 
-It prints what to export, and logs each request as a line of JSON.`,
+It prints what to export, logs each request as a line of JSON, and ends with Ctrl-C.`,
 		Example: `  berth gateway --script script.json --token-file ~/.gateway-token
   export OPENAI_BASE_URL=http://127.0.0.1:8080/v1 MST_LLM_AUTH_COMMAND="cat ~/.gateway-token"
   berth run --config eval.json --runner podman`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := loadScript(script)
-			if err != nil {
-				return usageError{err}
-			}
-			log, closeLog, err := openLog(logFile)
-			if err != nil {
-				return err
-			}
-			defer closeLog()
-			o := gateway.Options{Log: log}
-			if tokenFile != "" {
-				file := gateway.File(tokenFile)
-				if _, err := file.Current(); os.IsNotExist(err) {
-					err = file.Rotate()
-					if err != nil {
-						return err
-					}
-				}
-				o.Token = file
-			}
-			g, err := gateway.New(s, o)
-			if err != nil {
-				return usageError{err}
-			}
-			l, err := gateway.Listen(listen)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(c.OutOrStdout(), "export OPENAI_BASE_URL=%s\n", gateway.BaseURL(l))
-			if tokenFile != "" {
-				fmt.Fprintf(c.OutOrStdout(), "export MST_LLM_AUTH_COMMAND='cat %s'\n", tokenFile)
-			} else {
-				fmt.Fprintln(c.OutOrStdout(), "export OPENAI_API_KEY=any  # no --token-file: every token is accepted")
-			}
-			ctx, stop := untilInterrupt(c.Context())
-			defer stop()
-			return g.Serve(ctx, l)
+			return untilInterrupt(c.Context(), func(ctx context.Context) error {
+				return f.serve(ctx, c.OutOrStdout(), c.ErrOrStderr())
+			})
 		},
 	}
-	f := c.Flags()
-	f.StringVar(&script, "script", "", "answer by this file (default: a built-in script)")
-	f.StringVar(&listen, "listen", "127.0.0.1:8080", "loopback address; port 0 takes a free one")
-	f.StringVar(&tokenFile, "token-file", "", "accept only the token in this file; made when it isn't there")
-	f.StringVar(&logFile, "log", "", "append the request log to this file (default: stderr)")
+	fl := c.Flags()
+	fl.StringVar(&f.script, "script", "", "answer by this file (default: a built-in script)")
+	fl.StringVar(&f.listen, "listen", "127.0.0.1:8080", "loopback address; port 0 takes a free one")
+	fl.StringVar(&f.tokenFile, "token-file", "", "accept only the token in this file; made when it isn't there")
+	fl.StringVar(&f.log, "log", "", "append the request log to this file (default: stderr)")
 	return c
+}
+
+// serve answers until ctx ends.
+func (f *gatewayFlags) serve(ctx context.Context, stdout, stderr io.Writer) error {
+	s, err := loadScript(f.script)
+	if err != nil {
+		return usageError{err}
+	}
+	o := gateway.Options{Log: stderr}
+	if f.log != "" {
+		file, err := os.OpenFile(f.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		o.Log = file
+	}
+	export := "export OPENAI_API_KEY=any  # no --token-file: every token is accepted"
+	if f.tokenFile != "" {
+		if o.Token, err = openToken(f.tokenFile); err != nil {
+			return err
+		}
+		export = fmt.Sprintf("export MST_LLM_AUTH_COMMAND='cat %s'", f.tokenFile)
+	}
+	g, err := gateway.New(s, o)
+	if err != nil {
+		return usageError{err}
+	}
+	l, err := gateway.Listen(f.listen)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "export OPENAI_BASE_URL=%s\n%s\n", gateway.BaseURL(l), export)
+	return g.Serve(ctx, l)
+}
+
+// openToken is the token in a file, which is made with a new one when it isn't there.
+func openToken(path string) (gateway.Credential, error) {
+	file := gateway.File(path)
+	_, err := file.Current()
+	if errors.Is(err, fs.ErrNotExist) {
+		err = file.Rotate()
+	}
+	return file, err
 }
 
 func loadScript(path string) (gateway.Script, error) {
@@ -76,15 +92,4 @@ func loadScript(path string) (gateway.Script, error) {
 		return gateway.Default(), nil
 	}
 	return gateway.Load(path)
-}
-
-func openLog(path string) (io.Writer, func() error, error) {
-	if path == "" {
-		return os.Stderr, func() error { return nil }, nil
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, nil, err
-	}
-	return f, f.Close, nil
 }

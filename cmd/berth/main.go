@@ -6,37 +6,70 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/berth-run/berth/backends"
+	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/eval"
 	"github.com/berth-run/berth/internal/report"
 	"github.com/berth-run/berth/internal/version"
 )
 
-func main() { os.Exit(execute(os.Args[1:])) }
+func main() {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := interruptible(signals)
+	a := &app{openEngine: eval.OpenEngine, stdout: os.Stdout, stderr: os.Stderr}
+	status := a.execute(ctx, os.Args[1:])
+	stop()
+	os.Exit(status)
+}
+
+// app is what the commands have of the world.
+type app struct {
+	openEngine     func(ctx context.Context, name string) (backends.Backend, error)
+	stdout, stderr io.Writer
+}
 
 // execute runs one command line and gives its exit status (internal/report's).
-func execute(args []string) int {
-	ctx, stop := interruptible()
-	defer stop()
-	root := newRoot()
-	root.SetArgs(args)
+func (a *app) execute(ctx context.Context, args []string) int {
+	root := a.newRoot()
+	root.SetArgs(spread(args))
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
 	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return report.ExitPassed
+	if err != nil && errors.Is(context.Cause(ctx), errInterrupted) && !errors.Is(err, errInterrupted) {
+		err = errInterrupted // it says more than the call that was cut short by it
 	}
 	var status exitStatus
-	if errors.As(err, &status) && status.err == nil {
+	switch {
+	case err == nil:
+		return report.ExitPassed
+	case errors.As(err, &status) && status.err == nil:
 		return status.code
 	}
-	fmt.Fprintln(os.Stderr, "berth:", err)
+	fmt.Fprintln(a.stderr, "berth:", code.Line(err.Error()))
 	return statusOf(err)
 }
 
-func newRoot() *cobra.Command {
+// withEngine opens an engine for as long as do takes, or until the first interrupt.
+func (a *app) withEngine(ctx context.Context, name string, do func(context.Context, backends.Backend) error) error {
+	return untilInterrupt(ctx, func(ctx context.Context) error {
+		engine, err := a.openEngine(ctx, name)
+		if err != nil {
+			return err
+		}
+		defer engine.Close() // its own service ends with this process anyway
+		return do(ctx, engine)
+	})
+}
+
+func (a *app) newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "berth",
 		Short: "Run evals of AI apps and coding agents in disposable, rootless containers",
@@ -55,70 +88,18 @@ Exit status: 0 all passed, 1 a case failed, 2 usage or config, 3 nothing could b
 		Args:          cobra.NoArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{renamed(err)} })
-	root.AddCommand(newRun(), newRunner(), newGateway(), newPs(), newSweep(), newVersion())
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{explained(err, c)} })
+	root.AddCommand(a.newRun(), a.newRunner(), newGateway(), a.newPs(), a.newSweep(), newVersion())
 	usageErrors(root)
 	return root
 }
 
 func newVersion() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print berth's version", Args: cobra.NoArgs,
+		Use: "version", Short: "Print berth's version", Example: "  berth version", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintln(c.OutOrStdout(), "berth", version.Version)
 			return err
 		},
 	}
-}
-
-// interruptible gives a context that the first SIGINT or SIGTERM drains (see drained) and the
-// second cancels.
-func interruptible() (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	drain := make(chan struct{})
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	done := make(chan struct{})
-	go func() {
-		for n := 0; ; n++ {
-			select {
-			case <-signals:
-				if n == 0 {
-					fmt.Fprintln(os.Stderr, "berth: ending; what has finished is kept. Once more ends at once.")
-					close(drain)
-					continue
-				}
-				cancel(errInterrupted)
-				return
-			case <-done:
-				return
-			}
-		}
-	}()
-	return context.WithValue(ctx, drainKey{}, (<-chan struct{})(drain)), func() {
-		signal.Stop(signals)
-		close(done)
-		cancel(nil)
-	}
-}
-
-type drainKey struct{}
-
-// drained is closed by the first interrupt.
-func drained(ctx context.Context) <-chan struct{} {
-	d, _ := ctx.Value(drainKey{}).(<-chan struct{})
-	return d
-}
-
-// untilInterrupt is for commands that have nothing to drain: the first interrupt ends them.
-func untilInterrupt(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		select {
-		case <-drained(ctx):
-			cancel(errInterrupted)
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() { cancel(nil) }
 }

@@ -1,14 +1,14 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/berth-run/berth/internal/eval"
 	"github.com/berth-run/berth/internal/evalconfig"
+	"github.com/berth-run/berth/internal/gateway"
 	"github.com/berth-run/berth/internal/report"
 	"github.com/berth-run/berth/internal/results"
 	"github.com/berth-run/berth/internal/runner"
@@ -23,7 +23,7 @@ type runFlags struct {
 	script, gatewayLog                                         string
 }
 
-func newRun() *cobra.Command {
+func (a *app) newRun() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
 		Use:   "run --config eval.json",
@@ -38,9 +38,11 @@ or is OpenAI's (OPENAI_API_KEY alone), or is a script (--script, no account need
 Runner options (--runner-option key=value, repeatable):
 ` + runner.OptionsHelp(),
 		Example: `  berth run --config eval.json --runner podman --runner-option shards=3
-  berth run --config eval.json --runner podman --script script.json   # rehearse it`,
+  berth run --config eval.json --variant baseline --case rb-001 rb-002
+  berth run --config eval.json --script script.json   # rehearse it without a model
+  berth run --config eval.json --resume latest        # collect what a run lacks`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return f.run(c) },
+		RunE: func(c *cobra.Command, _ []string) error { return a.run(c, &f) },
 	}
 	f.register(c)
 	return c
@@ -53,9 +55,9 @@ func (f *runFlags) register(c *cobra.Command) {
 	fl.StringArrayVar(&f.options, "runner-option", nil, "key=value, repeatable; see above")
 	fl.StringVar(&f.runner, "env", eval.RunnerPodman, "an older name of --runner")
 	fl.StringArrayVar(&f.options, "env-option", nil, "an older name of --runner-option")
-	fl.StringSliceVar(&f.selection.Variants, "variant", nil, "only these variants")
-	fl.StringSliceVar(&f.selection.Cases, "case", nil, "only these cases")
-	fl.StringSliceVar(&f.selection.FilterTags, "filter-tag", nil, "only cases with one of these tags")
+	fl.StringArrayVar(&f.selection.Variants, "variant", nil, "only this variant; repeatable, or --variant A B")
+	fl.StringArrayVar(&f.selection.Cases, "case", nil, "only this case; repeatable, or --case A B")
+	fl.StringArrayVar(&f.selection.FilterTags, "filter-tag", nil, "only cases with this tag, or with one of several; repeatable, or --filter-tag A B")
 	fl.IntVar(&f.selection.MaxCases, "max-cases", 0, "only the first N cases")
 	fl.IntVar(&f.selection.Trials, "trials", 0, "how often each case runs in each variant")
 	fl.StringVar(&f.outputDir, "output-dir", "", "the eval's folder (default "+results.DefaultDir+"/<name>)")
@@ -73,7 +75,7 @@ func (f *runFlags) register(c *cobra.Command) {
 	}
 }
 
-func (f *runFlags) run(c *cobra.Command) error {
+func (a *app) run(c *cobra.Command, f *runFlags) error {
 	options, err := runner.ParseOptions(f.options)
 	if err != nil {
 		return err
@@ -82,25 +84,22 @@ func (f *runFlags) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	dir := eval.EvalDir(e.Config, f.outputDir, f.store)
-	if f.dryRun {
-		return f.printPlan(c, e, dir)
-	}
 	q := eval.Request{
-		Eval: e, Runner: f.runner, Options: options, EvalDir: dir, Resume: f.resume, NoGrade: f.noGrade,
-		SecretsFile: f.secrets, GatewayLog: f.gatewayLog, Progress: c.ErrOrStderr(), Drain: drained(c.Context()),
+		Eval: e, Runner: f.runner, Options: options, EvalDir: eval.EvalDir(e.Config, f.outputDir, f.store),
+		Resume: f.resume, NoGrade: f.noGrade, SecretsFile: f.secrets, GatewayLog: f.gatewayLog,
+		Progress: c.ErrOrStderr(), Drain: drained(c.Context()),
 	}
-	if f.script != "" {
-		s, err := loadScript(f.script)
-		if err != nil {
-			return usageError{err}
-		}
-		q.Script = &s
+	if q.Script, err = f.readScript(); err != nil {
+		return err
 	}
-	if q.Engine, err = eval.OpenEngine(c.Context(), f.runner); err != nil {
+	if f.dryRun {
+		return printPlan(c.OutOrStdout(), e, q.EvalDir)
+	}
+	if q.Engine, err = a.openEngine(c.Context(), f.runner); err != nil {
 		return err
 	}
 	defer q.Engine.Close() // its own service ends with this process anyway
+	defer announceDrain(c)()
 	res, err := eval.Run(c.Context(), q)
 	if err != nil {
 		return err
@@ -108,34 +107,54 @@ func (f *runFlags) run(c *cobra.Command) error {
 	return f.tell(c, res)
 }
 
-// tell prints the summary, writes the page and turns the outcome into an exit status.
+// readScript is --script's, nil without.
+func (f *runFlags) readScript() (*gateway.Script, error) {
+	if f.script == "" {
+		if f.gatewayLog != "" {
+			return nil, usageError{errors.New("--gateway-log is the log of --script's gateway, and there is no --script")}
+		}
+		return nil, nil
+	}
+	s, err := loadScript(f.script)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return &s, nil
+}
+
+// tell writes the page, prints the summary and turns the outcome into an exit status. A page that
+// can't be written hides nothing.
 func (f *runFlags) tell(c *cobra.Command, res *eval.Result) error {
-	if context.Cause(c.Context()) != nil {
-		return errInterrupted
+	if c.Context().Err() != nil {
+		return fmt.Errorf("%w; what came back is in %s, and --resume %s collects the rest", errInterrupted, res.Dir, res.Record.RunID)
 	}
 	if err := res.SetupError(); err != nil {
 		return exitStatus{report.ExitSetup, err}
 	}
-	page := ""
-	if !f.noReport {
-		var err error
-		if page, err = report.Write(res.Finished); err != nil {
-			return err
-		}
+	page, err := f.writePage(res)
+	if err == nil {
+		err = res.Publish()
 	}
-	if err := res.Publish(); err != nil {
-		return err
-	}
-	if err := report.Table(c.OutOrStdout(), res.Finished); err != nil {
-		return err
+	if terr := report.Table(c.OutOrStdout(), res.Finished); terr != nil {
+		return terr
 	}
 	if page != "" {
 		fmt.Fprintf(c.OutOrStdout(), "Report:  %s\n", page)
+	}
+	if err != nil {
+		return exitStatus{report.ExitInfra, err}
 	}
 	if status := res.ExitStatus(); status != report.ExitPassed {
 		return exitStatus{code: status}
 	}
 	return nil
+}
+
+func (f *runFlags) writePage(res *eval.Result) (string, error) {
+	if f.noReport {
+		return "", nil
+	}
+	return report.Write(res.Finished)
 }
 
 // loadEval reads and resolves a config.
@@ -145,35 +164,4 @@ func loadEval(path string, o evalconfig.ResolveOptions) (*evalconfig.Eval, error
 		return nil, err
 	}
 	return cfg.Resolve(o)
-}
-
-// printPlan is --dry-run: one JSON object, as mst prints it.
-func (f *runFlags) printPlan(c *cobra.Command, e *evalconfig.Eval, dir string) error {
-	type dataset struct {
-		Name  string `json:"name"`
-		Cases int    `json:"cases"`
-	}
-	out := struct {
-		Name      string                `json:"name"`
-		OutputDir string                `json:"outputDir"`
-		Datasets  []dataset             `json:"datasets"`
-		Variants  []string              `json:"variants"`
-		Partial   bool                  `json:"partial"`
-		Selection *evalconfig.Selection `json:"selection,omitempty"`
-	}{Name: e.Config.Name, OutputDir: dir, Partial: e.Selection.Partial()}
-	for _, d := range e.Datasets {
-		out.Datasets = append(out.Datasets, dataset{d.Name, len(d.Cases)})
-	}
-	for i := range e.Variants {
-		out.Variants = append(out.Variants, e.Variants[i].Name)
-	}
-	if out.Partial {
-		out.Selection = &e.Selection
-	}
-	b, err := json.MarshalIndent(out, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(c.OutOrStdout(), string(b))
-	return err
 }

@@ -1,29 +1,39 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/berth-run/berth/backends"
 	"github.com/berth-run/berth/image"
 	"github.com/berth-run/berth/internal/eval"
 	"github.com/berth-run/berth/internal/evalconfig"
 	"github.com/berth-run/berth/internal/runner"
 )
 
-func newRunner() *cobra.Command {
-	c := &cobra.Command{Use: "runner", Short: "Set a runner up", Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
-	c.AddCommand(newSetup())
+func (a *app) newRunner() *cobra.Command {
+	c := &cobra.Command{
+		Use: "runner", Short: "Set a runner up", Args: cobra.NoArgs,
+		Example: "  berth runner setup podman --config eval.json",
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(a.newSetup())
 	return c
 }
 
-func newSetup() *cobra.Command {
-	var config, name string
-	var options []string
-	var refresh bool
+// setupFlags are mst's, and berth's --name and --refresh.
+type setupFlags struct {
+	config, name string
+	options      []string
+	refresh      bool
+}
+
+func (a *app) newSetup() *cobra.Command {
+	var f setupFlags
 	c := &cobra.Command{
 		Use:   "setup podman --config eval.json",
 		Short: "Build the image that an eval's client needs, and give it to the engine",
@@ -36,37 +46,34 @@ Runner options (--runner-option key=value, repeatable):
 		Example: `  berth runner setup podman --config eval.json
   berth runner setup podman --config eval.json --runner-option packages=nodejs --runner-option overlay=./connectors`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			o, err := runner.ParseOptions(options)
-			if err != nil {
-				return err
-			}
-			e, err := loadEval(config, evalconfig.ResolveOptions{RootDir: "."})
-			if err != nil {
-				return err
-			}
-			ctx, stop := untilInterrupt(c.Context())
-			defer stop()
-			engine, err := eval.OpenEngine(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			defer engine.Close() // its own service ends with this process anyway
-			s := eval.Setup{Engine: engine, Eval: e, Options: o, Name: name, Refresh: refresh, Progress: steps(c.ErrOrStderr())}
-			img, err := s.Do(ctx)
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "%s %s\n", img.Ref, img.Digest)
-			return err
-		},
+		RunE: func(c *cobra.Command, args []string) error { return a.setup(c, args[0], f) },
 	}
-	f := c.Flags()
-	f.StringVarP(&config, "config", "c", "", "the eval config (required)")
-	f.StringArrayVar(&options, "runner-option", nil, "key=value, repeatable; see above")
-	f.StringVar(&name, "name", "", "the image's name in the engine (default localhost/berth-<client>-linux:<version>); run it by image=NAME")
-	f.BoolVar(&refresh, "refresh", false, "build the root file system again, with today's packages")
+	fl := c.Flags()
+	fl.StringVarP(&f.config, "config", "c", "", "the eval config (required)")
+	fl.StringArrayVar(&f.options, "runner-option", nil, "key=value, repeatable; see above")
+	fl.StringVar(&f.name, "name", "", "the image's name in the engine (default localhost/berth-<client>-linux:<version>); run it by image=NAME")
+	fl.BoolVar(&f.refresh, "refresh", false, "build the root file system again, with today's packages")
 	return c
+}
+
+func (a *app) setup(c *cobra.Command, runnerName string, f setupFlags) error {
+	o, err := runner.ParseOptions(f.options)
+	if err != nil {
+		return err
+	}
+	e, err := loadEval(f.config, evalconfig.ResolveOptions{RootDir: "."})
+	if err != nil {
+		return err
+	}
+	return a.withEngine(c.Context(), runnerName, func(ctx context.Context, engine backends.Backend) error {
+		s := eval.Setup{Engine: engine, Eval: e, Options: o, Name: f.name, Refresh: f.refresh, Progress: steps(c.ErrOrStderr())}
+		img, err := s.Do(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(c.OutOrStdout(), "%s %s\n", img.Ref, img.Digest)
+		return err
+	})
 }
 
 // steps prints a build's events: a line when a step ends, and one every few seconds of a long one.

@@ -1,53 +1,59 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/berth-run/berth/backends"
 	"github.com/berth-run/berth/internal/eval"
 	"github.com/berth-run/berth/internal/owner"
 )
 
-func newPs() *cobra.Command {
+func (a *app) newPs() *cobra.Command {
 	var name string
 	c := &cobra.Command{
 		Use: "ps", Short: "List berth's shards on an engine", Args: cobra.NoArgs,
+		Long: `Lists the shards on an engine, whoever made them: their run, whether that still has a living owner,
+and whether they are kept.`,
+		Example: "  berth ps",
 		RunE: func(c *cobra.Command, _ []string) error {
-			ctx, stop := untilInterrupt(c.Context())
-			defer stop()
-			engine, err := eval.OpenEngine(ctx, name)
-			if err != nil {
-				return err
-			}
-			defer engine.Close() // its own service ends with this process anyway
-			shards, err := engine.List(ctx, map[string]string{owner.LabelRun: ""})
-			if err != nil {
-				return err
-			}
-			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 3, ' ', 0)
-			fmt.Fprintln(w, "CONTAINER\tRUN\tSHARD\tSTATE\tAGE\tOWNER\tKEPT")
-			for _, l := range shards {
-				s, err := owner.Parse(l.Labels)
-				if err != nil {
-					continue // somebody else's use of our label
-				}
-				verdict, err := s.Owner.Judge()
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(w, "%.12s\t%s\t%d\t%s\t%s\t%s\t%t\n", l.ID, s.Run, s.Index+1, l.State, time.Since(s.Created).Round(time.Second), verdict, s.Keep)
-			}
-			return w.Flush()
+			return a.withEngine(c.Context(), name, func(ctx context.Context, engine backends.Backend) error {
+				return list(ctx, engine, c.OutOrStdout())
+			})
 		},
 	}
 	c.Flags().StringVar(&name, "runner", eval.RunnerPodman, "the container engine")
 	return c
 }
 
-func newSweep() *cobra.Command {
+func list(ctx context.Context, engine backends.Backend, out io.Writer) error {
+	shards, err := engine.List(ctx, map[string]string{owner.LabelRun: ""})
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(w, "CONTAINER\tRUN\tSHARD\tSTATE\tAGE\tOWNER\tKEPT")
+	for _, l := range shards {
+		s, err := owner.Parse(l.Labels)
+		if err != nil {
+			continue // somebody else's use of our label
+		}
+		verdict, err := s.Owner.Judge()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%.12s\t%s\t%d\t%s\t%s\t%s\t%t\n",
+			l.ID, s.Run, s.Index+1, l.State, time.Since(s.Created).Round(time.Second), verdict, s.Keep)
+	}
+	return w.Flush()
+}
+
+func (a *app) newSweep() *cobra.Command {
 	var name string
 	var dryRun bool
 	c := &cobra.Command{
@@ -56,27 +62,28 @@ func newSweep() *cobra.Command {
 		Long: `Removes the shards that a killed berth left on an engine. Every run does so at its start. A shard
 is removed only when its owner ran on this machine and is provably gone; never a kept one, and
 never one of another machine or another container's berth.`,
+		Example: `  berth sweep --dry-run
+  berth sweep`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			ctx, stop := untilInterrupt(c.Context())
-			defer stop()
-			engine, err := eval.OpenEngine(ctx, name)
-			if err != nil {
-				return err
-			}
-			defer engine.Close() // its own service ends with this process anyway
-			swept, err := owner.Sweep(ctx, engine, dryRun)
-			verb := "removed"
-			if dryRun {
-				verb = "would remove"
-			}
-			for _, s := range swept {
-				fmt.Fprintf(c.OutOrStdout(), "%s %s of run %s\n", verb, s.Name, s.Run)
-			}
-			return err
+			return a.withEngine(c.Context(), name, func(ctx context.Context, engine backends.Backend) error {
+				return sweep(ctx, engine, dryRun, c.OutOrStdout())
+			})
 		},
 	}
 	c.Flags().StringVar(&name, "runner", eval.RunnerPodman, "the container engine")
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "only tell")
 	return c
+}
+
+func sweep(ctx context.Context, engine backends.Backend, dryRun bool, out io.Writer) error {
+	verb := "removed"
+	if dryRun {
+		verb = "would remove"
+	}
+	swept, err := owner.Sweep(ctx, engine, dryRun)
+	for _, s := range swept {
+		fmt.Fprintf(out, "%s %s of run %s\n", verb, s.Name, s.Run)
+	}
+	return err
 }

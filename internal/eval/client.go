@@ -1,16 +1,12 @@
 package eval
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/berth-run/berth/internal/evalconfig"
 )
-
-// ErrClient: the config's client has no shard to run in.
-var ErrClient = errors.New("client not supported")
 
 // images names the image that each client runs in.
 var images = map[string]string{evalconfig.ClientCodex: "codex"}

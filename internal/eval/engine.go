@@ -2,15 +2,11 @@ package eval
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/berth-run/berth/backends"
 	"github.com/berth-run/berth/backends/podman"
 )
-
-// ErrRunner is a --runner that berth has no backend for.
-var ErrRunner = errors.New("unknown runner")
 
 // RunnerPodman is the one runner so far.
 const RunnerPodman = "podman"

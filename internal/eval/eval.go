@@ -2,7 +2,6 @@ package eval
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/berth-run/berth/backends"
+	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/internal/evalconfig"
 	"github.com/berth-run/berth/internal/gateway"
 	"github.com/berth-run/berth/internal/owner"
@@ -42,14 +42,6 @@ type Request struct {
 	Drain      <-chan struct{}
 }
 
-// Result is a run that got as far as having a folder.
-type Result struct {
-	*results.Finished
-	Shards []runner.ShardOutcome
-
-	run *results.Run
-}
-
 // Run runs an eval. An error means that nothing ran, or that what ran can't be told; a run whose
 // shards failed has a Result that says so.
 func Run(ctx context.Context, q Request) (*Result, error) {
@@ -63,9 +55,20 @@ func Run(ctx context.Context, q Request) (*Result, error) {
 	out := r.shards.Do(ctx)
 	f, err := r.finish(out)
 	if err != nil {
-		return nil, secrets.Error(err)
+		return nil, secrets.Error(fmt.Errorf("%w: %w", ErrUnfinished, err))
 	}
-	return &Result{Finished: f, Shards: out.Shards, run: r.folder}, nil
+	return &Result{Finished: f, Outcome: out, run: r.folder}, nil
+}
+
+// also is err, and what went wrong besides, in one line.
+func also(err, besides error) error {
+	switch {
+	case besides == nil:
+		return err
+	case err == nil:
+		return besides
+	}
+	return fmt.Errorf("%w; besides: %w", err, besides)
 }
 
 // run is a request with everything looked up.
@@ -89,7 +92,7 @@ func (q Request) prepare(ctx context.Context, secrets *redact.Set) (_ *run, err 
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, w.close())
+			err = also(err, w.close())
 		}
 	}()
 	info, err := q.Engine.Info(ctx)
@@ -206,10 +209,10 @@ func limits(e *evalconfig.Eval) map[string]int {
 func (r *run) sweep(ctx context.Context) {
 	swept, err := owner.Sweep(ctx, r.Engine, false)
 	for _, s := range swept {
-		fmt.Fprintf(r.Progress, "[berth] removed %s, left by run %s\n", s.Name, s.Run)
+		fmt.Fprintf(r.Progress, "[berth] removed %s, left by run %s\n", code.Line(s.Name), code.Line(s.Run))
 	}
 	if err != nil {
-		fmt.Fprintf(r.Progress, "[berth] sweep: %v\n", err)
+		fmt.Fprintf(r.Progress, "[berth] sweep: %s\n", code.Line(err.Error()))
 	}
 }
 
@@ -247,8 +250,8 @@ func (r *run) shardRecord(s runner.ShardOutcome) results.Shard {
 	rec := results.Shard{
 		Index: s.Shard.Index, Container: s.ID, Kept: s.Kept, Finished: s.Finished, StepsMs: map[string]float64{},
 	}
-	if s.Err != nil {
-		rec.Error = r.recorder.secrets.String(s.Err.Error())
+	if err := also(s.Err, s.Left); err != nil {
+		rec.Error = code.Line(err.Error())
 	}
 	for name, d := range s.Steps {
 		rec.StepsMs[name] = float64(d.Microseconds()) / 1000

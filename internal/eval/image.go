@@ -15,9 +15,6 @@ import (
 	"github.com/berth-run/berth/internal/version"
 )
 
-// ErrImage: the engine lacks the image that the run needs; the text says how to get it.
-var ErrImage = errors.New("image not ready")
-
 // Setup is `berth runner setup`.
 type Setup struct {
 	Engine  backends.Backend
@@ -51,7 +48,7 @@ func (s *Setup) Do(ctx context.Context) (backends.Image, error) {
 		built.Ref = ImageName(recipe.Client)
 	}
 	img, err := image.Import(ctx, s.Engine, built)
-	return img, errors.Join(err, built.Close())
+	return img, also(err, built.Close())
 }
 
 func (s *Setup) recipe(ctx context.Context) (image.Recipe, error) {

@@ -32,7 +32,7 @@ func (w *way) close() error {
 }
 
 // openWay takes the way from the environment, or serves a script on loopback for the run's length.
-func openWay(script *gateway.Script, logFile string, credential string, secrets *redact.Set) (*way, error) {
+func openWay(script *gateway.Script, logFile, credential string, secrets *redact.Set) (*way, error) {
 	w := &way{}
 	var err error
 	if script != nil {
@@ -44,7 +44,7 @@ func openWay(script *gateway.Script, logFile string, credential string, secrets 
 		err = w.Broker()
 	}
 	if err != nil {
-		return nil, errors.Join(err, w.close())
+		return nil, also(err, w.close())
 	}
 	return w, nil
 }

@@ -2,20 +2,16 @@ package eval
 
 import (
 	"github.com/berth-run/berth/internal/report"
+	"github.com/berth-run/berth/internal/results"
+	"github.com/berth-run/berth/internal/runner"
 )
 
-// SetupError is why no shard got as far as a trial, or nil when one did or none was needed.
-func (r *Result) SetupError() error {
-	var first error
-	for _, s := range r.Shards {
-		if s.Started || s.Finished > 0 {
-			return nil
-		}
-		if first == nil {
-			first = s.Err
-		}
-	}
-	return first
+// Result is a run that got as far as having a folder.
+type Result struct {
+	*results.Finished
+	runner.Outcome
+
+	run *results.Run
 }
 
 // ExitStatus is the run's, as a script reads it.
@@ -30,15 +26,4 @@ func (r *Result) ExitStatus() int {
 func (r *Result) Publish() error {
 	_, err := r.run.PublishLatest()
 	return err
-}
-
-// Leftovers are the errors of shards that did their trials and then didn't end as they should.
-func (r *Result) Leftovers() []error {
-	var errs []error
-	for _, s := range r.Shards {
-		if s.Err != nil && len(s.Missing) == 0 {
-			errs = append(errs, s.Err)
-		}
-	}
-	return errs
 }

@@ -1,16 +1,9 @@
 package eval
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strconv"
 	"sync"
 
-	"github.com/berth-run/berth/internal/channel/archive"
 	"github.com/berth-run/berth/internal/evalconfig"
 	"github.com/berth-run/berth/internal/redact"
 	"github.com/berth-run/berth/internal/results"
@@ -63,45 +56,6 @@ func (r *recorder) masked(t results.Trial) (results.Trial, error) {
 	}
 	var out results.Trial
 	return out, json.Unmarshal(r.secrets.Bytes(body), &out)
-}
-
-// Evidence implements runner.Recorder: artifacts/shard-<n>/ gets what the shard's clients kept.
-func (r *recorder) Evidence(shard int, tar io.Reader) error {
-	artifacts, err := r.run.ArtifactsDir()
-	if err != nil {
-		return err
-	}
-	dir := filepath.Join(artifacts, "shard-"+strconv.Itoa(shard))
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	if err := archive.Unpack(root, tar, archive.Limits{}); err != nil {
-		return err
-	}
-	return maskFiles(root, r.secrets)
-}
-
-// maskFiles rewrites the files that hold a known secret, and only those: others stay as their
-// recorded checksums say.
-func maskFiles(root *os.Root, secrets *redact.Set) error {
-	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-		body, err := root.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		if masked := secrets.Bytes(body); !bytes.Equal(masked, body) {
-			return root.WriteFile(name, masked, 0o600)
-		}
-		return nil
-	})
 }
 
 // readiness is what was proved before each variant's first prompt. Shards prove the same things of a

@@ -1,22 +1,14 @@
 package eval
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/berth-run/berth/internal/evalconfig"
 	"github.com/berth-run/berth/internal/redact"
 	"github.com/berth-run/berth/internal/shardproto"
 )
-
-// ErrSecrets: --secrets-file can't be read. The text names a line, never its content.
-var ErrSecrets = errors.New("secrets file")
 
 // serverTokens gives the bearers of the eval's MCP servers, from the environment or the secrets
 // file, when a shard asks for them. Only access tokens go to a shard.
@@ -82,48 +74,4 @@ func (t *serverTokens) get(label string) (string, error) {
 	}
 	t.secrets.Add(token)
 	return token, nil
-}
-
-// readSecrets takes a JSON object of strings, or lines of NAME=value as in a dotenv file.
-func readSecrets(path string) (map[string]string, error) {
-	body, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSecrets, err)
-	}
-	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
-		var env map[string]string
-		if json.Unmarshal(body, &env) != nil { // its error could quote a secret
-			return nil, fmt.Errorf("%w %s: it isn't a JSON object of strings", ErrSecrets, path)
-		}
-		return env, nil
-	}
-	return dotenv(path, body)
-}
-
-func dotenv(path string, body []byte) (map[string]string, error) {
-	env := map[string]string{}
-	lines := bufio.NewScanner(bytes.NewReader(body))
-	lines.Buffer(nil, 1<<20)
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		name, value, ok := strings.Cut(strings.TrimPrefix(line, "export "), "=")
-		if !ok || name != strings.TrimSpace(name) || name == "" {
-			return nil, fmt.Errorf("%w %s:%d: want NAME=value", ErrSecrets, path, n)
-		}
-		env[name] = unquote(value)
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("%w %s: %w", ErrSecrets, path, err)
-	}
-	return env, nil
-}
-
-func unquote(v string) string {
-	if n := len(v); n >= 2 && (v[0] == '"' || v[0] == '\'') && v[n-1] == v[0] {
-		return v[1 : n-1]
-	}
-	return v
 }

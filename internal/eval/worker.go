@@ -1,14 +1,10 @@
 package eval
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 )
-
-// ErrNoWorker: berth was installed without the binary that goes into images.
-var ErrNoWorker = errors.New("no berth-worker")
 
 // workerFile finds the worker for an architecture: $BERTH_WORKER, or beside berth itself.
 func workerFile(arch string) (string, error) {
