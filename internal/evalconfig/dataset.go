@@ -131,6 +131,7 @@ func (s Source) loadDir(path string) (Dataset, error) {
 
 func (s Source) jsonFiles(path string) ([]string, error) {
 	var files []string
+	path += string(filepath.Separator) // the folder behind a link, too
 	err := filepath.WalkDir(path, func(p string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:

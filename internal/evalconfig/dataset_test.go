@@ -2,6 +2,7 @@ package evalconfig
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -88,6 +89,24 @@ func TestDirDataset(t *testing.T) {
 		if _, err := ids(bad); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v", bad, err)
 		}
+	}
+}
+
+func TestDirDatasetBehindALink(t *testing.T) {
+	dir := write(t, map[string]string{
+		"eval.json":   `{"name": "e", "datasets": [{"type": "dir", "path": "link"}], "client": "chatgpt", "model": "m"}`,
+		"real/a.json": oneCase,
+	})
+	if err := os.Symlink("real", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := Load(filepath.Join(dir, "eval.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := cfg.Resolve(ResolveOptions{})
+	if err != nil || len(e.Cases) != 1 || e.Cases[0].Dataset != "link" {
+		t.Errorf("%+v, %v", e, err)
 	}
 }
 
