@@ -122,24 +122,38 @@ func hash(s string) string {
 	return "sha256:" + hex.EncodeToString(sum[:6])
 }
 
-// hideArgs hashes what follows a flag whose name suggests a secret, as --token x and --token=x.
+// hideArgs hashes what the name beside it says is a secret, in the forms that programs take: --token x,
+// --token=x, TOKEN=x, "Authorization: Bearer x". A file's name is no secret.
 func hideArgs(args []string) []string {
 	out := make([]string, len(args))
 	next := false
 	for i, a := range args {
-		name, value, has := strings.Cut(a, "=")
-		secret := strings.HasPrefix(a, "-") && secretName.MatchString(name) && !strings.HasSuffix(name, "-file")
-		switch {
-		case next && !strings.HasPrefix(a, "-"):
+		flag := strings.HasPrefix(a, "-")
+		if next && !flag {
 			out[i] = hash(a)
-		case secret && has:
-			out[i] = name + "=" + hash(value)
-		default:
-			out[i] = a
+		} else {
+			out[i] = hideValue(a)
 		}
-		next = secret && !has
+		next = flag && !strings.ContainsAny(a, "=:") && namesSecret(a)
 	}
 	return out
+}
+
+// hideValue hashes what follows a secret's name in one argument.
+func hideValue(a string) string {
+	if strings.HasPrefix(a, "http://") || strings.HasPrefix(a, "https://") {
+		return bareURL(a)
+	}
+	for at, c := range a {
+		if (c == '=' || c == ':') && namesSecret(a[:at]) {
+			return a[:at+1] + hash(a[at+1:])
+		}
+	}
+	return a
+}
+
+func namesSecret(name string) bool {
+	return secretName.MatchString(name) && !strings.HasSuffix(strings.ToLower(strings.ReplaceAll(name, "_", "-")), "-file")
 }
 
 // bareURL drops what may hold a credential: user, query and fragment.
