@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // percent is a rate, without decimals where that is exact.
@@ -77,7 +78,7 @@ func plural(n int, noun string) string {
 // line makes text fit for one line of a terminal: a name from a file may hold anything.
 func line(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u202e' {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) {
 			return '\ufffd'
 		}
 		return r

@@ -36,7 +36,7 @@ Results: .mcp-test-results/runbook-search/runs/20261007T182504Z-7f3c2a
 func TestTableOfAWholeRun(t *testing.T) {
 	f := sample(t, true)
 	f.Record.Phases.Collect = results.Complete
-	f.Summary.ConfigName = "e\x1b[31mvil\n"
+	f.Summary.ConfigName = "e\x1b[31mvil\n\u2066x"
 	f.Summary.Trials = results.TrialCounts{Expected: 2, Passed: 2, PassRate: 1}
 	f.Summary.Metrics = results.Metrics{Total: 2, Passed: 2, PassRate: 1}
 	f.Summary.VariantDeltas, f.Summary.PreviousRun = nil, nil
@@ -44,7 +44,7 @@ func TestTableOfAWholeRun(t *testing.T) {
 	if err := Table(&b, f); err != nil {
 		t.Fatal(err)
 	}
-	if want := "e\ufffd[31mvil\ufffd: complete in 3 m 05 s\n2/2 passed (100%)\n"; !strings.HasPrefix(b.String(), want) {
+	if want := "e\ufffd[31mvil\ufffd\ufffdx: complete in 3 m 05 s\n2/2 passed (100%)\n"; !strings.HasPrefix(b.String(), want) {
 		t.Errorf("got %q, want %q…", b.String(), want)
 	}
 }
