@@ -91,7 +91,7 @@ func (o Options) ask(ctx context.Context, s client.Server) client.ServerStatus {
 	status.ToolCount, status.ElapsedMs = n, time.Since(start).Milliseconds()
 	switch least := max(1, s.MinTools); {
 	case err != nil:
-		status.Error = line(o.Redact.String(withoutURL(err.Error(), s.URL)))
+		status.Error = code.Line(o.Redact.String(withoutURL(err.Error(), s.URL)))
 	case n < least:
 		status.Error = fmt.Sprintf("too few tools (%d < %d)", n, least)
 	default:
@@ -135,13 +135,4 @@ func withoutURL(text, url string) string {
 		return text
 	}
 	return strings.ReplaceAll(text, url, "its URL")
-}
-
-// line makes an error one line of a readable length.
-func line(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > 400 {
-		return string(r[:400]) + "…"
-	}
-	return s
 }
