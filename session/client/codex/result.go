@@ -60,7 +60,7 @@ func (r *run) result(err error) client.Result {
 	}
 	if err != nil {
 		res.FailureKind, res.Infrastructure = r.classify(err)
-		res.Error = oneLine(r.s.redact.String(detail(err)))
+		res.Error = code.Line(r.s.redact.String(detail(err)))
 	}
 	if r.bound != nil {
 		res.SessionID, res.TurnID = r.bound.Rollout.Meta().SessionID, r.bound.Turn.ID
@@ -176,19 +176,4 @@ func (s *session) selection(c callCounts) map[string]any {
 func sha256Hex(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])
-}
-
-// oneLine makes a text one line of a readable length.
-func oneLine(s string) string {
-	out := []rune{}
-	for _, c := range s {
-		if c == '\n' || c == '\r' || c == '\t' {
-			c = ' '
-		}
-		out = append(out, c)
-	}
-	if len(out) > 600 {
-		return string(out[:600]) + "…"
-	}
-	return string(out)
 }
