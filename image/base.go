@@ -54,23 +54,26 @@ func OpenBase(ctx context.Context, spec, arch string, b backends.Backend) (*Base
 }
 
 func layoutBase(name, arch string, store func() (blobs, error)) (*Base, error) {
-	open := func(context.Context, *cache) (*baseImage, error) {
-		s, err := store()
-		if err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", ErrBase, name, err)
-		}
-		img, err := readLayout(s, arch)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("%w: %s: %w", ErrBase, name, err), s.close())
-		}
-		return img, nil
-	}
+	open := func(context.Context, *cache) (*baseImage, error) { return openLayout(name, arch, store) }
 	img, err := open(context.Background(), nil)
 	if err != nil {
 		return nil, err
 	}
 	b := &Base{Name: name, Digest: img.digest, labels: img.config.Config.Labels, open: open}
 	return b, img.close()
+}
+
+// openLayout reads the image of a layout, which stays open with it.
+func openLayout(name, arch string, store func() (blobs, error)) (*baseImage, error) {
+	s, err := store()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrBase, name, err)
+	}
+	img, err := readLayout(s, arch)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: %s: %w", ErrBase, name, err), s.close())
+	}
+	return img, nil
 }
 
 // engineBase exports the image to a file without a name, which goes when it is closed.
@@ -96,11 +99,7 @@ func engineBase(ctx context.Context, ref, arch string, b backends.Backend) (*Bas
 			f.Close()
 			return nil, fmt.Errorf("%w: %s: %w", ErrBase, ref, storageError(c.dir, err))
 		}
-		s, err := archiveBlobs(f)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", ErrBase, ref, err)
-		}
-		return readLayout(s, arch)
+		return openLayout(ref, arch, func() (blobs, error) { return archiveBlobs(f) })
 	}
 	return &Base{Name: ref, Digest: has.Digest, labels: has.Labels, open: open}, nil
 }

@@ -168,11 +168,14 @@ func removeTree(ctx context.Context, path string) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	inside, err := filepath.Glob(filepath.Join(path, "*"))
+	inside, err := os.ReadDir(path)
 	if err != nil {
 		return err
 	}
-	args := append([]string{"--unshare-helper", "rm", "-rf", "--"}, inside...)
+	args := []string{"--unshare-helper", "rm", "-rf", "--"}
+	for _, e := range inside {
+		args = append(args, filepath.Join(path, e.Name()))
+	}
 	// It fails in any case, for it can't remove the uppermost folders; these are empty then.
 	out, _ := exec.CommandContext(context.WithoutCancel(ctx), "mmdebstrap", args...).CombinedOutput()
 	if err := os.RemoveAll(path); err != nil {

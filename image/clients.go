@@ -18,8 +18,7 @@ type client struct {
 type app struct {
 	// name is its key in the lock, and names its label: run.berth.<name>.version.
 	name string
-	// files maps a path below vendor/<target triple>/ to its place in the image; a key that ends in
-	// a slash takes the folder.
+	// files maps a file below vendor/<target triple>/ to its place in the image.
 	files map[string]string
 	// links maps a path in the image to what it points to.
 	links map[string]string
