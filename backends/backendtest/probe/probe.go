@@ -63,6 +63,8 @@ func init() {
 		"file":   file,
 		"write":  write,
 		"kill":   kill,
+		"listen": listen,
+		"dial":   dial,
 	}
 }
 

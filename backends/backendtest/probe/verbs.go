@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"strconv"
 
@@ -101,6 +102,29 @@ func file(_ context.Context, args []string, s Stdio) (int, error) {
 
 func write(_ context.Context, args []string, _ Stdio) (int, error) {
 	return 0, os.WriteFile(args[0], []byte("x"), 0o600)
+}
+
+// listen takes one TCP connection at an address and ends.
+func listen(_ context.Context, args []string, s Stdio) (int, error) {
+	l, err := net.Listen("tcp", args[0])
+	if err != nil {
+		return 1, err
+	}
+	defer l.Close()
+	fmt.Fprintln(s.Stdout, "ready")
+	c, err := l.Accept()
+	if err != nil {
+		return 1, err
+	}
+	return 0, c.Close()
+}
+
+func dial(_ context.Context, args []string, _ Stdio) (int, error) {
+	c, err := net.Dial("tcp", args[0])
+	if err != nil {
+		return 1, err
+	}
+	return 0, c.Close()
 }
 
 // kill is the worker's verb: the probe stands in the worker's place in the suite's image.
