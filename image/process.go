@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -15,10 +16,19 @@ import (
 // interruptGrace is how long a program has to clean up after an interrupt.
 const interruptGrace = 15 * time.Second
 
+// helperEnv is berth's environment without the credentials that berth itself takes from it: no build
+// needs a model.
+func helperEnv() []string {
+	return slices.DeleteFunc(os.Environ(), func(e string) bool {
+		return strings.HasPrefix(e, "OPENAI_") || strings.HasPrefix(e, "MST_")
+	})
+}
+
 // command is a program that inherits the cache's lock: should this process be killed, the cache
 // stays locked until the program has gone too, and nobody cleans up under it.
 func (c *cache) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = helperEnv()
 	cmd.ExtraFiles = []*os.File{c.held}
 	// A group of its own, so that an interrupt reaches what the program started too (mmdebstrap waits
 	// for dpkg otherwise), and a terminal's Ctrl-C reaches it once.

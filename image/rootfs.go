@@ -82,7 +82,7 @@ func (b *build) mmdebstrap(ctx context.Context, tmp string) (*exec.Cmd, *lines) 
 	}
 	// "-" twice: the tar to stdout, the sources from stdin, where no other user sees a mirror's password.
 	cmd := b.cache.command(ctx, "mmdebstrap", append(args, b.plan.Suite, "-", "-")...)
-	cmd.Env = append(os.Environ(), "TMPDIR="+tmp, fmt.Sprintf("SOURCE_DATE_EPOCH=%d", b.plan.Epoch), "LC_ALL=C.UTF-8")
+	cmd.Env = append(cmd.Env, "TMPDIR="+tmp, fmt.Sprintf("SOURCE_DATE_EPOCH=%d", b.plan.Epoch), "LC_ALL=C.UTF-8")
 	said := &lines{each: func(s string) {
 		if d, ok := strings.CutPrefix(s, "I: "); ok {
 			b.report.emit(Event{Step: StepRoot, Detail: d})
