@@ -139,6 +139,8 @@ type Info struct {
 	// won't be in force.
 	Controllers  []string
 	Capabilities Capabilities
+	// Warnings tell what works on this engine, but badly: a line each, with the cause and the fix.
+	Warnings []string
 }
 
 // Capabilities is what differs between engines, as data; tests skip a case by the field's name.

@@ -34,9 +34,10 @@ type ProcessIO struct {
 
 // Options of a backend. The zero value is one that can do nothing special and fails never.
 type Options struct {
-	// Capabilities and Controllers are what Info tells; nothing is behind them.
+	// Capabilities, Controllers and Warnings are what Info tells; nothing is behind them.
 	Capabilities backends.Capabilities
 	Controllers  []string
+	Warnings     []string
 	// OnCreate and OnStart, if set, may fail a call before it has done anything.
 	OnCreate func(backends.Config) error
 	OnStart  func(id string) error
@@ -98,7 +99,7 @@ func (b *Backend) Info(context.Context) (backends.Info, error) {
 	return backends.Info{
 		Name: "fake", Version: "1", Runtime: "goroutines", Rootless: true,
 		OS: "linux", Arch: runtime.GOARCH,
-		Controllers: b.options.Controllers, Capabilities: b.options.Capabilities,
+		Controllers: b.options.Controllers, Capabilities: b.options.Capabilities, Warnings: b.options.Warnings,
 	}, nil
 }
 

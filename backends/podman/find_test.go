@@ -153,7 +153,7 @@ const goodInfo = `{"host":{"arch":"amd64","os":"linux","cgroupVersion":"v2","cgr
 "cgroupControllers":["cpu","memory","pids"],"ociRuntime":{"name":"crun","version":"crun version 1.8.1\ncommit: f8a"},
 "idMappings":{"uidmap":[{"size":1},{"size":65536}],"gidmap":[{"size":1},{"size":65536}]},
 "slirp4netns":{"executable":"/usr/bin/slirp4netns"},"security":{"rootless":true,"seccompEnabled":true}},
-"version":{"Version":"5.4.0"}}`
+"store":{"graphDriverName":"overlay"},"version":{"Version":"5.4.0"}}`
 
 func TestInfo(t *testing.T) {
 	all := backends.Capabilities{MemoryLimit: true, PidsLimit: true, CPUWeight: true, Isolation: true, NetworkEngine: true}

@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/berth-run/berth/backends"
@@ -108,6 +107,7 @@ func (b *Backend) learn(ctx context.Context, remote bool) error {
 		Arch:         h.Arch,
 		Controllers:  h.CgroupControllers,
 		Capabilities: h.capabilities(),
+		Warnings:     r.warnings(),
 	}
 	return nil
 }
@@ -120,101 +120,6 @@ func (b *Backend) slot(ctx context.Context) (release func(), err error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-}
-
-// hostInfo is part of GET /info.
-type hostInfo struct {
-	Arch              string   `json:"arch"`
-	OS                string   `json:"os"`
-	CgroupVersion     string   `json:"cgroupVersion"`
-	CgroupManager     string   `json:"cgroupManager"`
-	CgroupControllers []string `json:"cgroupControllers"`
-	IDMappings        struct {
-		UIDMap []idMap `json:"uidmap"`
-		GIDMap []idMap `json:"gidmap"`
-	} `json:"idMappings"`
-	OCIRuntime  ociRuntime `json:"ociRuntime"`
-	Slirp4netns tool       `json:"slirp4netns"`
-	Pasta       tool       `json:"pasta"`
-	Security    struct {
-		Rootless       bool `json:"rootless"`
-		SECCOMPEnabled bool `json:"seccompEnabled"`
-	} `json:"security"`
-}
-
-type idMap struct {
-	Size int64 `json:"size"`
-}
-
-type tool struct {
-	Executable string `json:"executable"`
-}
-
-type ociRuntime struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
-}
-
-// name is "crun 1.8.1": the first line of the version text is "crun version 1.8.1".
-func (r ociRuntime) name() string {
-	line, _, _ := strings.Cut(r.Version, "\n")
-	if line == "" {
-		return r.Name
-	}
-	return strings.Replace(strings.TrimSpace(line), " version ", " ", 1)
-}
-
-// capabilities says which limits really come into force. A rootless Podman that manages cgroups
-// without systemd shows a limit in inspect and makes no cgroup for it (podman#21575).
-func (h hostInfo) capabilities() backends.Capabilities {
-	has := func(controller string) bool {
-		for _, c := range h.CgroupControllers {
-			if c == controller {
-				return !h.Security.Rootless || h.CgroupVersion == "v2" && h.CgroupManager == "systemd"
-			}
-		}
-		return false
-	}
-	return backends.Capabilities{
-		MemoryLimit:   has("memory"),
-		PidsLimit:     has("pids"),
-		CPUWeight:     has("cpu"),
-		Isolation:     true,
-		NetworkEngine: !h.Security.Rootless || h.Slirp4netns.Executable != "" || h.Pasta.Executable != "",
-	}
-}
-
-type infoResponse struct {
-	Host    hostInfo `json:"host"`
-	Version struct {
-		Version string `json:"Version"`
-	} `json:"version"`
-}
-
-// minIDs is how many ids an image may use: berth's own only use those below it.
-const minIDs = 65536
-
-// check refuses an engine that can be reached and still can't carry shards.
-func (r infoResponse) check() error {
-	h := r.Host
-	if h.OS != "linux" {
-		return fmt.Errorf("Podman %s runs on %s, shards need Linux: %w", r.Version.Version, h.OS, backends.ErrUnsupported)
-	}
-	if !h.Security.SECCOMPEnabled {
-		return fmt.Errorf("this Podman has no seccomp, which shards rely on: use a distribution's build: %w", backends.ErrUnsupported)
-	}
-	if h.Security.Rootless && (total(h.IDMappings.UIDMap) < minIDs || total(h.IDMappings.GIDMap) < minIDs) {
-		return fmt.Errorf("this user has no subordinate ids, so images can't be unpacked: %s: %w", subidAdvice, backends.ErrUnavailable)
-	}
-	return nil
-}
-
-func total(m []idMap) int64 {
-	var n int64
-	for _, i := range m {
-		n += i.Size
-	}
-	return n
 }
 
 // goos is a constant that tests of the discovery replace.

@@ -21,3 +21,12 @@ func OpenEngine(ctx context.Context, name string) (backends.Backend, error) {
 	}
 	return nil, fmt.Errorf("%w %q; there is podman", ErrRunner, name)
 }
+
+// engineInfo asks the engine about itself, and tells the user what it warns of.
+func (q Request) engineInfo(ctx context.Context) (backends.Info, error) {
+	info, err := q.Engine.Info(ctx)
+	for _, w := range info.Warnings {
+		fmt.Fprintf(q.Progress, "[berth] warning: %s\n", w)
+	}
+	return info, err
+}

@@ -95,7 +95,7 @@ func (q Request) prepare(ctx context.Context, secrets *redact.Set) (_ *run, err 
 			err = also(err, w.close())
 		}
 	}()
-	info, err := q.Engine.Info(ctx)
+	info, err := q.engineInfo(ctx)
 	if err != nil {
 		return nil, err
 	}
