@@ -8,21 +8,45 @@ import (
 	"github.com/berth-run/berth/internal/code"
 )
 
-// middle starts a run of three cases in one shard, and gives it when the second one's trial is in
-// the middle: its prompt has been sent and isn't answered.
-func middle(t *testing.T) (*project, *gate, *hold, *command, shard) {
+// midway is a run of three cases in one shard whose second trial is in the middle: its prompt has
+// been sent and isn't answered before hold is released.
+type midway struct {
+	*project
+	gate  *gate
+	hold  *hold
+	run   *command
+	shard shard
+}
+
+func runMidway(t *testing.T, options ...string) midway {
 	t.Helper()
-	p := newProject(t, sayCases("first", "second", "third"))
-	g := p.newGate(echo)
-	h := g.hold("say second")
-	c := p.start()
-	c.awaitTrial("first")
-	h.await(t)
+	return newProject(t, sayCases("first", "second", "third")).midway(options...)
+}
+
+// midway starts the run of a project with the cases first, second and third.
+func (p *project) midway(options ...string) midway {
+	p.t.Helper()
+	p.options = append(p.options, options...)
+	m := midway{project: p, gate: p.newGate(echo)}
+	m.hold = m.gate.hold("say second")
+	m.run = p.start()
+	m.run.awaitTrial("first")
+	m.hold.await(p.t)
 	_, shards := p.running()
 	if len(shards) != 1 || shards[0].State != "running" {
-		t.Fatalf("shards of the run: %+v", shards)
+		p.t.Fatalf("shards of the run: %+v", shards)
 	}
-	return p, g, h, c, shards[0]
+	m.shard = shards[0]
+	return m
+}
+
+// ended checks the outcomes of the three cases.
+func (r result) ended(t *testing.T, first, second, third string) {
+	t.Helper()
+	want := map[string]string{"first": first, "second": second, "third": third}
+	if got := r.outcomes(t); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
 }
 
 // TestShardKilled ends a shard from outside in the middle of a trial. What had finished is there,
@@ -34,72 +58,92 @@ func TestShardKilled(t *testing.T) {
 		"serve": func(t *testing.T, s shard) int { return processIn(t, s, "berth-worker", "serve") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, g, h, c, s := middle(t)
-			kill(t, victim(t, s), syscall.SIGKILL)
-			r := c.wait()
+			m := runMidway(t)
+			kill(t, victim(t, m.shard), syscall.SIGKILL)
+			r := m.run.wait()
 			r.expect(t, 4, "shard_lost: the shard ended with status 137")
-			if got, want := r.outcomes(t), (map[string]string{"first": "passed", "second": "infra", "third": "missing"}); !maps.Equal(got, want) {
-				t.Errorf("%v, want %v", got, want)
-			}
+			r.ended(t, "passed", "infra", "missing")
 			if kind := failureKind(r.trials(t)["second"]); kind != string(code.ShardLost) {
 				t.Errorf("failure kind %q", kind)
 			}
 			r.missing(t, "third", "the shard ended with status 137")
-			p.nothingLeft()
+			m.nothingLeft()
 
-			close(h.release)
-			again := p.run("--resume", lastSix(r.dir))
+			close(m.hold.release)
+			again := m.project.run("--resume", lastSix(r.dir))
 			again.expect(t, 0)
-			if again.dir != r.dir || len(p.runs()) != 1 {
-				t.Errorf("it made another run: %v", p.runs())
+			again.ended(t, "passed", "passed", "passed")
+			if again.dir != r.dir || len(m.runs()) != 1 {
+				t.Errorf("it made another run: %v", m.runs())
 			}
-			if got, want := again.outcomes(t), (map[string]string{"first": "passed", "second": "passed", "third": "passed"}); !maps.Equal(got, want) {
-				t.Errorf("resumed: %v, want %v", got, want)
-			}
-			if n := g.asked("say first"); n != 1 {
+			if n := m.gate.asked("say first"); n != 1 {
 				t.Errorf("the finished trial was asked %d times", n)
 			}
-			p.nothingLeft()
+			m.nothingLeft()
 		})
 	}
+}
+
+// TestOneOfTwoShardsKilled: the other one's trials come back, in the same run.
+func TestOneOfTwoShardsKilled(t *testing.T) {
+	here, there := idsOn(0, 2, 2), idsOn(1, 2, 2)
+	p := newProject(t, sayCases(append(here, there...)...))
+	p.options = append(p.options, "shards=2")
+	g := p.newGate(echo)
+	dying, living := g.hold("say "+here[1]), g.hold("say "+there[1])
+	c := p.start()
+	dying.await(t)
+	living.await(t)
+	_, shards := p.running()
+	for _, s := range shards {
+		if s.Labels["run.berth.shard"] == "0" {
+			kill(t, s.Pid, syscall.SIGKILL)
+		}
+	}
+	c.await("shard 1/2: stopped: shard_lost")
+	close(living.release)
+	r := c.wait()
+	r.expect(t, 4)
+	want := map[string]string{here[0]: "passed", here[1]: "infra", there[0]: "passed", there[1]: "passed"}
+	if got := r.outcomes(t); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	p.nothingLeft()
 }
 
 // TestCodexKilled: an app that ends in the middle of its turn has failed its trial. It's started
 // anew for the next.
 func TestCodexKilled(t *testing.T) {
-	p, _, h, c, s := middle(t)
-	kill(t, processIn(t, s, "codex", "app-server"), syscall.SIGKILL)
-	r := c.wait()
-	close(h.release)
+	m := runMidway(t)
+	kill(t, processIn(t, m.shard, "codex", "app-server"), syscall.SIGKILL)
+	r := m.run.wait()
 	r.expect(t, 1)
-	if got, want := r.outcomes(t), (map[string]string{"first": "passed", "second": "failed", "third": "passed"}); !maps.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	r.ended(t, "passed", "failed", "passed")
 	if kind := failureKind(r.trials(t)["second"]); kind != string(code.ClientRunFailed) {
 		t.Errorf("failure kind %q", kind)
 	}
-	p.nothingLeft()
+	m.nothingLeft()
 }
 
 // TestChannelKilled cuts the link twice in the middle of a trial, at either end of its exec. The
 // trial goes on, through a tunnel that comes back as well.
 func TestChannelKilled(t *testing.T) {
-	p, g, h, c, s := middle(t)
+	m := runMidway(t)
 	for _, victim := range []func() int{
-		func() int { return channelOf(t, s) },
-		func() int { return parent(t, channelOf(t, s)) }, // the exec's conmon
+		func() int { return channelOf(t, m.shard) },
+		func() int { return parent(t, channelOf(t, m.shard)) }, // the exec's conmon
 	} {
 		kill(t, victim(), syscall.SIGKILL)
-		h.await(t) // Codex asks again, which it only can through a new link
+		m.hold.await(t) // Codex asks again, which it only can through a new link
 	}
-	close(h.release)
-	r := c.wait()
+	close(m.hold.release)
+	r := m.run.wait()
 	r.expect(t, 0)
-	if got, want := r.outcomes(t), (map[string]string{"first": "passed", "second": "passed", "third": "passed"}); !maps.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
+	r.ended(t, "passed", "passed", "passed")
+	for prompt, most := range map[string]int{"say first": 1, "say third": 1} {
+		if n := m.gate.asked(prompt); n != most {
+			t.Errorf("%q was asked %d times", prompt, n)
+		}
 	}
-	if n := g.asked("say third"); n != 1 {
-		t.Errorf("the third trial was asked %d times", n)
-	}
-	p.nothingLeft()
+	m.nothingLeft()
 }

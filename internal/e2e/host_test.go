@@ -4,10 +4,8 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -58,6 +56,19 @@ func TestImageMissing(t *testing.T) {
 	p.setUpFails("the engine doesn't have localhost/berth-e2e:none", "berth runner setup podman")
 }
 
+// TestNoSubordinateIDs runs berth where this user has none, with a Podman that was never started there.
+func TestNoSubordinateIDs(t *testing.T) {
+	p := newProject(t, sayCases("a"))
+	for _, dir := range []string{"home", "run"} {
+		if err := os.Mkdir(p.path(dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.env = append(p.env, "HOME="+p.path("home"), "XDG_RUNTIME_DIR="+p.path("run"))
+	p.inNamespaces(`mount --bind /dev/null /etc/subuid; mount --bind /dev/null /etc/subgid`)
+	p.setUpFails("usermod --add-subuids")
+}
+
 // TestLimits: a limit that isn't in force ends the run, unless the user allows that; then the run's
 // record says so.
 func TestLimits(t *testing.T) {
@@ -83,21 +94,4 @@ func TestLimits(t *testing.T) {
 		t.Errorf("recorded: %s, not enforced %v", rec.LimitsMode, rec.NotEnforced)
 	}
 	p.nothingLeft()
-}
-
-// inNamespaces makes a command run, as the same user, in a user and a mount namespace of its own,
-// after the shell lines of prepare, which may mount.
-func inNamespaces(cmd *exec.Cmd, prepare string) {
-	const capSysAdmin = 21 // linux/capability.h
-	args := append([]string{"/bin/sh", "-ec", prepare + `
-		exec setpriv --inh-caps=-all --ambient-caps=-all -- "$@"`, "sh"}, cmd.Path)
-	cmd.Args = append(args, cmd.Args[1:]...)
-	cmd.Path = "/bin/sh"
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Setpgid:     true,
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}},
-		AmbientCaps: []uintptr{capSysAdmin},
-	}
 }

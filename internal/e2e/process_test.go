@@ -60,6 +60,9 @@ func (p *project) command(args ...string) *command {
 	c.cmd.Env = environment(append([]string{p.mark, "TMPDIR=" + p.path("tmp")}, p.env...)...)
 	c.cmd.Stdout = &c.stdout
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if p.change != nil {
+		p.change(c.cmd)
+	}
 	stderr, err := c.cmd.StderrPipe()
 	if err != nil {
 		p.t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -35,13 +36,21 @@ type project struct {
 	// mark is in the environment of every process that a command of this project starts, by which
 	// those that are left are found.
 	mark string
+	// change is made to each command before it starts; nil for none.
+	change func(*exec.Cmd)
 }
 
 // newProject writes an eval of one variant whose cases answer their own input; change can make
 // another one of it.
 func newProject(t *testing.T, cases []object, change ...func(eval object)) *project {
 	t.Helper()
-	p := &project{t: t, tools: use(t), dir: t.TempDir(), mark: "E2E_MARK=" + rand.Text()}
+	return use(t).project(t, cases, change...)
+}
+
+// project is newProject for a test that has the tools already.
+func (tools tools) project(t *testing.T, cases []object, change ...func(eval object)) *project {
+	t.Helper()
+	p := &project{t: t, tools: tools, dir: t.TempDir(), mark: "BERTH_E2E_MARK=" + rand.Text()}
 	p.options = []string{"image=" + image}
 	if !p.limits {
 		p.options = append(p.options, "limits=best-effort")

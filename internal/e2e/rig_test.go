@@ -60,6 +60,17 @@ func use(t *testing.T) tools {
 	return prepared
 }
 
+// useAlone is use for a test that has the engine for itself: every run of berth's sweeps away what it
+// is to find.
+func useAlone(t *testing.T) tools {
+	t.Helper()
+	testrig.NeedRootless(t)
+	if err := prepare(); err != nil {
+		t.Fatal(err)
+	}
+	return prepared
+}
+
 // berthBinary is for tests that need no engine.
 func berthBinary(t *testing.T) string {
 	t.Helper()

@@ -18,3 +18,15 @@ func TestRun(t *testing.T) {
 	}
 	p.nothingLeft()
 }
+
+// TestFailedCase: a failed case is the run's outcome, and the other cases have theirs.
+func TestFailedCase(t *testing.T) {
+	wrong := object{"id": "wrong", "input": "say this", "assertions": object{"containsText": "that"}}
+	p := newProject(t, []object{says("right"), wrong})
+	r := p.rehearse(echo)
+	r.expect(t, 1)
+	if got, want := r.outcomes(t), (map[string]string{"right": "passed", "wrong": "failed"}); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	p.nothingLeft()
+}
