@@ -5,10 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"net/url"
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,7 +65,7 @@ func variantRecord(v *evalconfig.Variant) VariantRecord {
 func serverRecord(s *evalconfig.Server) ServerRecord {
 	return ServerRecord{
 		Label: s.Label, Transport: s.Transport, Command: s.Command, Args: hideArgs(s.Args),
-		EnvNames: sortedKeys(s.Env), ServerURL: bareURL(s.URL), MinTools: s.MinTools,
+		EnvNames: slices.Sorted(maps.Keys(s.Env)), ServerURL: bareURL(s.URL), MinTools: s.MinTools,
 	}
 }
 
