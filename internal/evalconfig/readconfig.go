@@ -3,6 +3,7 @@ package evalconfig
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -213,7 +214,7 @@ func (c *checker) variantsAgree(cfg *Config) {
 	}
 	if _, ok := names[cfg.Baseline]; cfg.Baseline != "" && !ok {
 		*c.problems = append(*c.problems, &Problem{Place: Place{File: c.file.name}, Kind: ErrInvalid,
-			Msg: "baseline " + quoteNear(cfg.Baseline, keys(names)) + "; name one of the variants"})
+			Msg: "baseline " + quoteNear(cfg.Baseline, slices.Sorted(maps.Keys(names))) + "; name one of the variants"})
 	}
 }
 
@@ -241,15 +242,6 @@ func quoteNear(name string, known []string) string {
 		q += ` (did you mean "` + near + `"?)`
 	}
 	return q
-}
-
-func keys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }
 
 func sha256Hex(b []byte) string {
