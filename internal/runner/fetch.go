@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -25,8 +26,12 @@ func (c *collector) fetch(ctx context.Context, l channel.Shard, name string, key
 	if !fs.ValidPath(name) || name == "." {
 		return client.Result{}, code.Errorf(code.ParseFailure, "result of %s has the path %q", key.CaseID, name)
 	}
-	buf := bounded{limit: maxResultBytes + tarOverhead}
-	if err := c.get(ctx, l, oci.RunDir+"/results/"+name, &buf); err != nil {
+	var buf bounded
+	err := again(func() error {
+		buf = bounded{limit: maxResultBytes + tarOverhead}
+		return c.get(ctx, l, oci.RunDir+"/results/"+name, &buf)
+	})
+	if err != nil {
 		return client.Result{}, err
 	}
 	var f shardproto.ResultFile
@@ -45,6 +50,12 @@ func (c *collector) fetch(ctx context.Context, l channel.Shard, name string, key
 
 // evidence takes home what the clients kept. It never changes an outcome: what can't be had is said.
 func (c *collector) evidence(ctx context.Context, l channel.Shard) {
+	if err := again(func() error { return c.takeEvidence(ctx, l) }); err != nil {
+		c.say.printf("evidence not copied: %v", err)
+	}
+}
+
+func (c *collector) takeEvidence(ctx context.Context, l channel.Shard) error {
 	r, w := io.Pipe()
 	recorded := make(chan error, 1)
 	go func() {
@@ -57,9 +68,21 @@ func (c *collector) evidence(ctx context.Context, l channel.Shard) {
 	if rerr := <-recorded; rerr != nil {
 		err = rerr // which is err again, unless it came first
 	}
-	if err != nil {
-		c.say.printf("evidence not copied: %v", err)
+	return err
+}
+
+// attempts is how often a transfer that a lost link cut is made. Links are rarely lost; a worker that
+// cuts each one isn't to be asked for ever.
+const attempts = 5
+
+// again repeats a transfer when the link was lost in the middle of it. Each waits for a link.
+func again(transfer func() error) (err error) {
+	for range attempts {
+		if err = transfer(); !errors.Is(err, channel.ErrInterrupted) {
+			return err
+		}
 	}
+	return err
 }
 
 // get is Get that a shard can't stall: pings keep its link alive while it sends nothing.

@@ -73,7 +73,7 @@ func (s *shard) putBundle(ctx context.Context, l channel.Shard) error {
 	if err := tar1(&buf, shardproto.BundleFile, body); err != nil {
 		return err
 	}
-	return l.Put(ctx, oci.RunDir+"/bundle", &buf)
+	return again(func() error { return l.Put(ctx, oci.RunDir+"/bundle", bytes.NewReader(buf.Bytes())) })
 }
 
 // openInference serves the tunnel, hands over the credential and proves the way to the model. The
