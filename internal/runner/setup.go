@@ -114,7 +114,11 @@ func serveTunnel(ctx context.Context, tunnel net.Listener, h http.Handler) {
 // judgeInference says what is wrong with the way to the model, if anything is.
 func judgeInference(r channel.InferenceReport, models []string) error {
 	if r.Phase != "" {
-		return code.Errorf(code.InferenceUnavailable, "%s: %s", r.Phase, r.Detail)
+		detail := r.Detail
+		if r.Status >= http.StatusMultipleChoices {
+			detail = strings.TrimSpace(fmt.Sprintf("%d %s", r.Status, detail))
+		}
+		return code.Errorf(code.InferenceUnavailable, "%s: %s", r.Phase, detail)
 	}
 	for _, m := range models {
 		if !slices.Contains(r.Models, m) {
