@@ -3,8 +3,8 @@ package gateway
 import "errors"
 
 var (
-	// ErrStaticToken: the script rotates its token, and the gateway was given one that stays.
-	ErrStaticToken = errors.New("the script rotates its token (token.rotateEvery), which needs a token file: add --token-file FILE")
+	// ErrNoToken: the script rotates its token, and the gateway was given none.
+	ErrNoToken = errors.New("the script rotates its token (token.rotateEvery), which needs a token file: add --token-file FILE")
 	// ErrScript is in the chain of every fault found in a script; the text has its file and line.
 	ErrScript = errors.New("gateway script")
 	// ErrNotLoopback: the gateway serves on the loopback only.

@@ -23,7 +23,7 @@ const maxBody = 64 << 20
 
 // Options are what a gateway needs beside its script.
 type Options struct {
-	// Token is who may ask; nil accepts anyone. A script that rotates needs one that can.
+	// Token is who may ask; nil accepts anyone. A script that rotates needs one.
 	Token Credential
 	// Log gets one JSON line (an Entry) for each request, after it ended; nil discards.
 	Log io.Writer
@@ -52,10 +52,10 @@ type Gateway struct {
 	open     sync.WaitGroup // requests whose log entry isn't written yet
 }
 
-// New makes a gateway. It fails with ErrStaticToken when the script rotates a token that can't.
+// New makes a gateway. It fails with ErrNoToken when the script rotates a token and there is none.
 func New(s Script, o Options) (*Gateway, error) {
-	if s.Token.RotateEvery > 0 && (o.Token == nil || !o.Token.CanRotate()) {
-		return nil, ErrStaticToken
+	if s.Token.RotateEvery > 0 && o.Token == nil {
+		return nil, ErrNoToken
 	}
 	g := &Gateway{
 		script: s, token: o.Token, mux: http.NewServeMux(),

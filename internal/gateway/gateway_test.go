@@ -253,8 +253,7 @@ func TestStalls(t *testing.T) {
 type asking struct{ c chan struct{} }
 
 func (a asking) Current() (string, error) { a.c <- struct{}{}; return "x", nil }
-func (a asking) CanRotate() bool          { return false }
-func (a asking) Rotate() error            { return ErrStaticToken }
+func (a asking) Rotate() error            { return errors.New("not this one") }
 
 func TestTokens(t *testing.T) {
 	file := File(filepath.Join(t.TempDir(), "token"))
@@ -290,19 +289,23 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-func TestStaticTokenCantRotate(t *testing.T) {
+func TestRotationNeedsAToken(t *testing.T) {
 	s := Default()
 	s.Token.RotateEvery = 1
-	for _, token := range []Credential{nil, Static("x")} {
-		if _, err := New(s, Options{Token: token}); !errors.Is(err, ErrStaticToken) {
-			t.Errorf("got %v", err)
-		}
+	if _, err := New(s, Options{}); !errors.Is(err, ErrNoToken) {
+		t.Errorf("got %v", err)
 	}
 }
 
+// static is a token that stays.
+type static string
+
+func (s static) Current() (string, error) { return string(s), nil }
+func (s static) Rotate() error            { return errors.New("a token that stays") }
+
 func TestLogEntry(t *testing.T) {
 	srv, end := newServer(t, `{"usage": {"input": 5}, "rules": [{"name": "r", "steps": [
-	  {"mcp": {"server": "my.calc", "tool": "add"}}, {"text": "y"}]}]}`, Static("the-token"))
+	  {"mcp": {"server": "my.calc", "tool": "add"}}, {"text": "y"}]}]}`, static("the-token"))
 	_, body, err := post(t, srv, `{"model": "m", "input": "x", "reasoning": {"effort": "high"}}`, "the-token",
 		"Session-Id", "s1", "Thread-Id", "t1", "Originator", "o", "X-Codex-Turn-Metadata", `{"turn_id": "u1"}`)
 	check(t, err)

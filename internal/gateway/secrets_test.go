@@ -16,7 +16,7 @@ func TestSecretsStayOutOfTheLog(t *testing.T) {
 	var secrets redact.Set
 	secrets.Add(ticket)
 	for name, secrets := range map[string]*redact.Set{"told": &secrets, "its own": nil} {
-		for _, token := range []Credential{nil, Static(bearer), Static("another")} {
+		for _, token := range []Credential{nil, static(bearer), static("another")} {
 			var log strings.Builder
 			g, err := New(Default(), Options{Token: token, Log: &log, Secrets: secrets})
 			check(t, err)
@@ -34,7 +34,7 @@ func TestSecretsStayOutOfTheLog(t *testing.T) {
 					t.Errorf("%s: the log has it as %v: %s", name, forms, log.String())
 				}
 			}
-			if token != Static("another") && !strings.Contains(log.String(), "say "+redact.Mask) {
+			if token != static("another") && !strings.Contains(log.String(), "say "+redact.Mask) {
 				t.Errorf("%s: the prompt isn't in the log: %s", name, log.String())
 			}
 		}

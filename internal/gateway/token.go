@@ -16,18 +16,9 @@ import (
 type Credential interface {
 	// Current is the accepted token; an error or "" refuses everyone.
 	Current() (string, error)
-	// CanRotate tells whether Rotate works.
-	CanRotate() bool
 	// Rotate replaces the token; the old one is refused from then on.
 	Rotate() error
 }
-
-// Static is a token that stays.
-type Static string
-
-func (s Static) Current() (string, error) { return string(s), nil }
-func (s Static) CanRotate() bool          { return false }
-func (s Static) Rotate() error            { return ErrStaticToken }
 
 // Random is a token of 32 random bytes, held in memory.
 func Random() Credential {
@@ -38,8 +29,6 @@ type memory struct {
 	mu    sync.Mutex
 	token string
 }
-
-func (m *memory) CanRotate() bool { return true }
 
 func (m *memory) Current() (string, error) {
 	m.mu.Lock()
@@ -57,8 +46,6 @@ func (m *memory) Rotate() error {
 // File is a token in a file, read for every request, so its owner may change it at any time. Rotate
 // writes a new one (0600, replaced atomically), for `MST_LLM_AUTH_COMMAND="cat FILE"` to find.
 type File string
-
-func (f File) CanRotate() bool { return true }
 
 func (f File) Current() (string, error) {
 	b, err := os.ReadFile(string(f))
