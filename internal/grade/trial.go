@@ -1,10 +1,6 @@
 package grade
 
-import (
-	"fmt"
-
-	"github.com/berth-run/berth/internal/trace"
-)
+import "github.com/berth-run/berth/internal/trace"
 
 // Score is one grader's word on one trial. Message says why it didn't pass; it quotes the dataset
 // and names of tools, never the app's answer or a tool's output, so it may be stored when responses
@@ -123,7 +119,3 @@ func Judge(trials []Outcome, threshold float64) Case {
 
 // tolerance keeps a rate such as 0.7, which is 7 of 10, on its threshold despite binary fractions.
 const tolerance = 1e-9
-
-func (c Case) String() string {
-	return fmt.Sprintf("%s (%d of %d trials passed, %d infra, %d missing)", c.Outcome, c.Passed, c.Graded, c.Infra, c.Missing)
-}
