@@ -22,17 +22,6 @@ type Plan struct {
 	Bundles []shardproto.Bundle
 }
 
-// Todo counts the trials that the bundles have.
-func (p *Plan) Todo() int {
-	n := 0
-	for _, b := range p.Bundles {
-		for _, batch := range b.Batches {
-			n += len(batch.Requests)
-		}
-	}
-	return n
-}
-
 // ShardOf is the shard, of n, that every variant and trial of a case goes to.
 func ShardOf(caseID string, n int) int {
 	sum := sha256.Sum256([]byte(caseID))

@@ -73,8 +73,8 @@ func TestBundle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Bundles) != 1 || len(p.Trials) != 6 || p.Todo() != 6 {
-		t.Fatalf("%d bundles, %d trials, %d to do", len(p.Bundles), len(p.Trials), p.Todo())
+	if len(p.Bundles) != 1 || len(p.Trials) != 6 {
+		t.Fatalf("%d bundles, %d trials", len(p.Bundles), len(p.Trials))
 	}
 	raw, err := json.Marshal(p.Bundles[0])
 	if err != nil {
