@@ -25,7 +25,7 @@ type Options struct {
 
 // Result is a built image. It holds the cache until Close, so that its layers stay.
 type Result struct {
-	// Ref is the recipe's; see the function of that name.
+	// Ref is the name that Import gives it in the engine; made of what went in, unless it is set anew.
 	Ref string
 	// Digest is the config's digest, as backends.Image has it: "sha256:…".
 	Digest string

@@ -13,11 +13,10 @@
 // than all the rest. Everything is written with one time stamp, in sorted order and without owners
 // of the build machine, so the same packages, app, overlay and worker give the same digests.
 //
-// Two names have to be told apart. Ref is made of what goes in (recipe, lock, worker, seccomp
-// profile); it takes milliseconds, so a run can ask the engine whether it has the image. The digest
-// is made of what came out, which depends on the packages the mirror had that day. A root file
-// system is built once for a recipe and then kept; only Options.Refresh asks the mirror again, and
-// gives the same Ref a new digest.
+// Two names have to be told apart. Result.Ref is made of what goes in (recipe, lock, worker, seccomp
+// profile), before anything is built. The digest is made of what came out, which depends on the
+// packages the mirror had that day. A root file system is built once for a recipe and then kept; only
+// Options.Refresh asks the mirror again, and gives the same Ref a new digest.
 //
 // The package doesn't run containers, print, or know how an app is driven.
 package image

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 )
 
 //go:embed lock.json
@@ -43,8 +42,6 @@ var locked = sync.OnceValue(func() lockFile {
 	}
 	return l
 })
-
-func (l lockFile) epoch() time.Time { return time.Unix(l.Epoch, 0).UTC() }
 
 // app finds an app's package; version "" is the default one.
 func (l lockFile) app(name, version, arch string) (string, packageLock, error) {

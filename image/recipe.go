@@ -59,16 +59,6 @@ type plan struct {
 	workerHash, overlayHash string
 }
 
-// Ref names the image of a recipe: localhost/berth-<client>-linux:<app version>-<hash of what goes
-// in>. It reads the worker and the overlay and builds nothing.
-func Ref(r Recipe) (string, error) {
-	p, err := newPlan(r)
-	if err != nil {
-		return "", err
-	}
-	return p.ref(), nil
-}
-
 func newPlan(r Recipe) (*plan, error) {
 	c, err := clientNamed(r.Client)
 	if err != nil {
@@ -122,6 +112,7 @@ func (p *plan) validate() error {
 	return nil
 }
 
+// ref is localhost/berth-<client>-linux:<app version>-<hash of what goes in>.
 func (p *plan) ref() string {
 	in := []any{p.rootKey(), p.appKey(), p.overlayHash, p.workerHash, hashOf(p.seccomp)}
 	return fmt.Sprintf("localhost/berth-%s-linux:%s-%s", p.Client, p.Version, keyOf(in...)[:12])

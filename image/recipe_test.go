@@ -7,12 +7,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestLockIsWhole(t *testing.T) {
 	l := locked()
-	if l.epoch().Year() < 2025 {
-		t.Errorf("epoch %v", l.epoch())
+	if epoch := time.Unix(l.Epoch, 0).UTC(); epoch.Year() < 2025 {
+		t.Errorf("epoch %v", epoch)
 	}
 	for name, c := range clients {
 		for _, arch := range []string{"amd64", "arm64"} {
@@ -32,10 +33,18 @@ func TestLockIsWhole(t *testing.T) {
 	}
 }
 
+func refOf(r Recipe) (string, error) {
+	p, err := newPlan(r)
+	if err != nil {
+		return "", err
+	}
+	return p.ref(), nil
+}
+
 func TestRefChangesWithEachInput(t *testing.T) {
 	worker := workerFile(t)
 	plain := Recipe{Client: "codex", Worker: worker, Arch: "amd64"}
-	first, err := Ref(plain)
+	first, err := refOf(plain)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +63,7 @@ func TestRefChangesWithEachInput(t *testing.T) {
 		"epoch of the lock": {Client: "codex", Worker: worker, Arch: "amd64", Epoch: locked().Epoch},
 	}
 	for what, r := range same {
-		if ref, err := Ref(r); err != nil || ref != first {
+		if ref, err := refOf(r); err != nil || ref != first {
 			t.Errorf("%s: got %s, %v; want %s", what, ref, err, first)
 		}
 	}
@@ -69,7 +78,7 @@ func TestRefChangesWithEachInput(t *testing.T) {
 		"base 2":   {Client: "codex", Worker: worker, Arch: "amd64", Base: &Base{Digest: "sha256:2"}},
 		"epoch":    {Client: "codex", Worker: worker, Arch: "amd64", Epoch: 1},
 	} {
-		ref, err := Ref(r)
+		ref, err := refOf(r)
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -96,7 +105,7 @@ func TestInvalidRecipes(t *testing.T) {
 		"worker":     {Recipe{Client: "codex", Worker: worker + ".no"}, "berth-worker"},
 		"no overlay": {Recipe{Client: "codex", Worker: worker, Overlay: worker + ".no"}, "overlay"},
 	} {
-		if _, err := Ref(tc.r); !errors.Is(err, ErrRecipe) || !strings.Contains(err.Error(), tc.says) {
+		if _, err := refOf(tc.r); !errors.Is(err, ErrRecipe) || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: got %v, want ErrRecipe with %q", what, err, tc.says)
 		}
 	}
