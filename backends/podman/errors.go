@@ -40,8 +40,9 @@ func says(err error, text string) bool {
 }
 
 const (
-	subidAdvice = "run `sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $USER`, then `podman system migrate`"
-	lingerNote  = "there is no user session for Podman's cgroups: run `loginctl enable-linger $USER`, log in again (not by su), and check `systemctl --user status`"
+	subidAdvice  = "run `sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $USER`, then `podman system migrate`"
+	usernsAdvice = "this user may make no user namespace: check `sysctl kernel.unprivileged_userns_clone user.max_user_namespaces kernel.apparmor_restrict_unprivileged_userns`"
+	lingerNote   = "there is no user session for Podman's cgroups: run `sudo loginctl enable-linger $USER`, log in again (not by su), and check `systemctl --user status`"
 )
 
 // known are an engine's words that have one cause and one way on. The first that matches counts.
@@ -60,8 +61,8 @@ var known = []struct {
 	{"no subgid ranges found", backends.ErrUnavailable, subidAdvice},
 	{"newuidmap: write to uid_map failed", backends.ErrUnavailable, subidAdvice},
 	{"exec: \"newuidmap\"", backends.ErrUnavailable, "install newuidmap and newgidmap (Debian: `apt install uidmap`, Fedora: `dnf install shadow-utils`)"},
-	{"cannot clone: operation not permitted", backends.ErrUnavailable,
-		"this user may make no user namespace: check `sysctl kernel.unprivileged_userns_clone user.max_user_namespaces kernel.apparmor_restrict_unprivileged_userns`"},
+	{"cannot re-exec process", backends.ErrUnavailable, usernsAdvice},
+	{"cannot clone: operation not permitted", backends.ErrUnavailable, usernsAdvice},
 	{"/dev/net/tun", backends.ErrUnavailable, "the network driver can't open /dev/net/tun: run `sudo modprobe tun` and `sudo chmod 666 /dev/net/tun`, or use network=none"},
 	{"slirp4netns", backends.ErrUnavailable, "install slirp4netns or passt, or use network=none"},
 	{"no seccomp policy defined by image", backends.ErrInvalid, "build the image with `berth runner setup`"},

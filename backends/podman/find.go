@@ -35,7 +35,8 @@ func hostFinder() finder {
 
 // candidate is one place where an engine may listen.
 type candidate struct {
-	source   string // for people
+	source   string // for people, as is the advice
+	advice   string
 	url      string
 	identity string
 	machine  bool
@@ -52,21 +53,25 @@ func (f finder) find(ctx context.Context, o Options) (found, error) {
 	if c, ok := f.chosen(o); ok {
 		e, err := c.connect(ctx, o.DialTimeout)
 		if err != nil {
-			return found{}, fmt.Errorf("%s %s: %w", c.source, redact(c.url), unavailable(err))
+			err = unavailable(fmt.Errorf("%s %s: %w", c.source, redact(c.url), err))
+			return found{}, fmt.Errorf("%w%s", err, c.advice)
 		}
 		return e, nil
 	}
 	var tried []string
 	for _, c := range f.candidates(ctx, &tried) {
 		e, err := c.connect(ctx, o.DialTimeout)
-		if err == nil || errors.Is(err, backends.ErrUnsupported) {
-			return e, err
+		if err == nil {
+			return e, nil
+		}
+		if errors.Is(err, backends.ErrUnsupported) {
+			return found{}, fmt.Errorf("%s: %w", c.source, err)
 		}
 		tried = append(tried, fmt.Sprintf("%s: %v", c.source, err))
 	}
 	if f.goos != "linux" {
-		return found{}, fmt.Errorf("no Podman answers (%s): start one with `podman machine start`: %w",
-			strings.Join(tried, "; "), backends.ErrUnavailable)
+		return found{}, fmt.Errorf("%w: no Podman answers: start one with `podman machine start` (tried %s)",
+			backends.ErrUnavailable, strings.Join(tried, "; "))
 	}
 	return f.own(ctx, o, tried)
 }
@@ -77,7 +82,10 @@ func (f finder) chosen(o Options) (candidate, bool) {
 		return candidate{source: "Podman at", url: o.URL, identity: o.Identity}, true
 	}
 	if host := f.getenv("CONTAINER_HOST"); host != "" {
-		return candidate{source: "Podman at CONTAINER_HOST", url: host, identity: f.getenv("CONTAINER_SSHKEY")}, true
+		return candidate{
+			source: "Podman at CONTAINER_HOST", url: host, identity: f.getenv("CONTAINER_SSHKEY"),
+			advice: ": correct CONTAINER_HOST, or unset it and berth finds a Podman of this machine",
+		}, true
 	}
 	return candidate{}, false
 }
@@ -111,10 +119,11 @@ func (f finder) own(ctx context.Context, o Options, tried []string) (found, erro
 		}
 		err = errors.Join(err, s.stop())
 	}
+	err = unavailable(err)
 	if len(tried) > 0 {
 		err = fmt.Errorf("%w (tried before: %s)", err, strings.Join(tried, "; "))
 	}
-	return found{}, unavailable(err)
+	return found{}, err
 }
 
 // connect dials and asks for the version, within timeout.
@@ -152,7 +161,7 @@ func (c candidate) accept(ctx context.Context) (found, error) {
 	}
 	v := *bindings.ServiceVersion(ctx)
 	if v.LT(minVersion) {
-		return found{}, fmt.Errorf("%s is Podman %s: berth needs %s or later: %w", c.source, v, minVersion, backends.ErrUnsupported)
+		return found{}, fmt.Errorf("%w: it is Podman %s: upgrade it, berth needs %s or later", backends.ErrUnsupported, v, minVersion)
 	}
 	return found{client: newClient(conn, v), remote: c.machine || conn.URI.Scheme == "ssh"}, nil
 }
@@ -181,7 +190,7 @@ func unixURL(socket string) string { return (&url.URL{Scheme: "unix", Path: sock
 // tooOld names the case where the bindings refuse the server's version.
 func tooOld(err error) error {
 	if strings.Contains(err.Error(), "server API version is too old") {
-		return fmt.Errorf("%w: %w: berth needs Podman %s or later", backends.ErrUnsupported, err, minVersion)
+		return fmt.Errorf("%w: %w: upgrade it, berth needs Podman %s or later", backends.ErrUnsupported, err, minVersion)
 	}
 	return err
 }

@@ -86,13 +86,13 @@ const minIDs = 65536
 func (r infoResponse) check() error {
 	h := r.Host
 	if h.OS != "linux" {
-		return fmt.Errorf("Podman %s runs on %s, shards need Linux: %w", r.Version.Version, h.OS, backends.ErrUnsupported)
+		return fmt.Errorf("%w: Podman %s runs on %s, and shards need Linux: point CONTAINER_HOST to one there", backends.ErrUnsupported, r.Version.Version, h.OS)
 	}
 	if !h.Security.SECCOMPEnabled {
-		return fmt.Errorf("this Podman has no seccomp, which shards rely on: use a distribution's build: %w", backends.ErrUnsupported)
+		return fmt.Errorf("%w: this Podman has no seccomp, which shards rely on: use a distribution's build", backends.ErrUnsupported)
 	}
 	if h.Security.Rootless && (total(h.IDMappings.UIDMap) < minIDs || total(h.IDMappings.GIDMap) < minIDs) {
-		return fmt.Errorf("this user has no subordinate ids, so images can't be unpacked: %s: %w", subidAdvice, backends.ErrUnavailable)
+		return fmt.Errorf("%w: this user has too few subordinate ids for unpacking images: %s", backends.ErrUnavailable, subidAdvice)
 	}
 	return nil
 }

@@ -60,8 +60,8 @@ exit "$status"`
 // directory, whose path is short: a socket's has at most 107 bytes) and waits until it listens.
 func startService(ctx context.Context) (*service, error) {
 	if _, err := exec.LookPath("podman"); err != nil {
-		return nil, fmt.Errorf("no podman command: install Podman %s or later (Debian, Ubuntu: `apt install podman`, Fedora: `dnf install podman`): %w",
-			minVersion, backends.ErrUnavailable)
+		return nil, fmt.Errorf("%w: no podman command: install Podman %s or later (Debian, Ubuntu: `apt install podman`, Fedora: `dnf install podman`)",
+			backends.ErrUnavailable, minVersion)
 	}
 	env, err := serviceEnv(podmanEnv(os.Environ()), os.Getenv, os.Getuid())
 	if err != nil {
@@ -140,9 +140,9 @@ func serviceEnv(env []string, getenv func(string) string, uid int) ([]string, er
 	if fi, err := os.Stat(dir); err == nil && fi.IsDir() {
 		return append(env, "XDG_RUNTIME_DIR="+dir), nil
 	}
-	return nil, fmt.Errorf("XDG_RUNTIME_DIR isn't set and %s doesn't exist: this user has no login session. "+
-		"Run `loginctl enable-linger %s` and log in again, or set XDG_RUNTIME_DIR to a private directory: %w",
-		dir, strconv.Itoa(uid), backends.ErrUnavailable)
+	return nil, fmt.Errorf("%w: XDG_RUNTIME_DIR isn't set and %s doesn't exist, so this user has no login session: "+
+		"run `sudo loginctl enable-linger %d` and log in again, or set XDG_RUNTIME_DIR to a private directory",
+		backends.ErrUnavailable, dir, uid)
 }
 
 // noBus names a bus that isn't there, when there is none. Without an address Podman's D-Bus client

@@ -139,6 +139,47 @@ func TestServiceLaunchesNoBus(t *testing.T) {
 	}
 }
 
+// TestServiceSaysWhy takes tools away from a user, and wants one line with what to install.
+func TestServiceSaysWhy(t *testing.T) {
+	testrig.NeedRootless(t)
+	for missing, want := range map[string]string{
+		"podman":    "no podman command: install Podman",
+		"newuidmap": "install newuidmap and newgidmap",
+	} {
+		t.Run(missing, func(t *testing.T) {
+			env := privateHost(t)
+			bin := filepath.Join(value(env, "BASE"), "tools")
+			linkTools(t, bin, missing)
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(env, envOwner+"=1", "PATH="+bin)
+			out, err := cmd.CombinedOutput()
+			said := strings.TrimSpace(string(out))
+			if err == nil || !strings.HasPrefix(said, "container engine unavailable: ") || !strings.Contains(said, want) || strings.Contains(said, "\n") {
+				t.Errorf("%v: said %q", err, said)
+			}
+		})
+	}
+}
+
+// linkTools makes a folder with what a service needs, but for one tool.
+func linkTools(t *testing.T, dir, missing string) {
+	t.Helper()
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range []string{"podman", "sh", "cat", "rm", "rmdir", "sleep", "newuidmap", "newgidmap"} {
+		path, err := exec.LookPath(tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tool != missing {
+			if err := os.Symlink(path, filepath.Join(dir, tool)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // TestClose leaves neither process nor file, and may come twice.
 func TestClose(t *testing.T) {
 	b := testrig.Podman(t)
