@@ -28,10 +28,18 @@ func (s *Scanner) Container(ctx context.Context, id string) error {
 	if err := json.Unmarshal(inspect, &c); err != nil || len(c) != 1 || c[0].State.Pid == 0 {
 		return fmt.Errorf("container %s doesn't run (%w)", id, err)
 	}
-	folders, err := memory(fmt.Sprintf("/proc/%d", c[0].State.Pid))
+	folders, err := memory(ctx, fmt.Sprintf("/proc/%d", c[0].State.Pid))
 	if err != nil {
 		return err
 	}
+	return s.machine(ctx, folders)
+}
+
+// Engine looks through all that Podman keeps on disk, whether the containers live or not, and every
+// process of the user. Places: "engine: …", "process …".
+func (s *Scanner) Engine(ctx context.Context) error { return s.machine(ctx, map[string]string{}) }
+
+func (s *Scanner) machine(ctx context.Context, folders map[string]string) error {
 	if err := engineFolders(ctx, folders); err != nil {
 		return err
 	}
@@ -50,8 +58,8 @@ func (s *Scanner) Image(ctx context.Context, ref string) error {
 
 // memory is a container's file systems that aren't on disk, by PID 1's mounts: what the agent can
 // write to.
-func memory(proc string) (map[string]string, error) {
-	mounts, err := podman(context.Background(), "unshare", "cat", proc+"/mountinfo")
+func memory(ctx context.Context, proc string) (map[string]string, error) {
+	mounts, err := podman(ctx, "unshare", "cat", proc+"/mountinfo")
 	if err != nil {
 		return nil, err
 	}
