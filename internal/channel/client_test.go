@@ -228,6 +228,7 @@ func TestDialSaysWhatIsWrong(t *testing.T) {
 		want string
 	}{
 		"exec fails":    {func(context.Context) (io.ReadWriteCloser, error) { return nil, refused }, "open channel: exec refused"},
+		"takes nothing": {func(context.Context) (io.ReadWriteCloser, error) { return newUnwritable(refused), nil }, "attach to the shard: the shard's worker hung up: exec refused"},
 		"ends at once":  {pipeTo(func(c net.Conn) { c.Close() }), "attach to the shard: the shard's worker hung up"},
 		"says nonsense": {pipeTo(func(c net.Conn) { go io.Copy(io.Discard, c); c.Write([]byte("no such file or folder\n")) }), "attach to the shard: the shard's worker hung up"},
 	}
@@ -247,6 +248,19 @@ func pipeTo(far func(net.Conn)) Opener {
 		return a, nil
 	}
 }
+
+// unwritable fails its writes with a reason, while a read waits for the close.
+type unwritable struct {
+	*io.PipeReader
+	err error
+}
+
+func newUnwritable(err error) *unwritable {
+	r, _ := io.Pipe()
+	return &unwritable{r, err}
+}
+
+func (u *unwritable) Write([]byte) (int, error) { return 0, u.err }
 
 func TestDialHonoursContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -139,7 +139,7 @@ type meteredConn struct {
 	r     *bufio.Reader
 	last  atomic.Int64
 	heard func()
-	end   atomic.Pointer[error] // what the first failed read said
+	end   atomic.Pointer[error] // what the first failed read or write said
 }
 
 func (m *meteredConn) Read(p []byte) (int, error) {
@@ -152,6 +152,14 @@ func (m *meteredConn) Read(p []byte) (int, error) {
 	}
 	if err != nil {
 		m.end.CompareAndSwap(nil, &err)
+	}
+	return n, err
+}
+
+func (m *meteredConn) Write(p []byte) (int, error) {
+	n, err := m.ReadWriteCloser.Write(p)
+	if err != nil {
+		m.end.CompareAndSwap(nil, &err) // a read that it wakes only knows of the close that follows
 	}
 	return n, err
 }
