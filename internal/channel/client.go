@@ -88,7 +88,7 @@ func (c *Client) attach(ctx context.Context) (*attachedLink, error) {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		if answered := new(remoteError); l.IsClosed() && ctx.Err() == nil && !errors.As(err, &answered) {
+		if answered := new(remoteError); l.ended() && ctx.Err() == nil && !errors.As(err, &answered) {
 			err = fmt.Errorf("the shard's worker hung up: %w", l.conn.why(err))
 		}
 		l.Close()

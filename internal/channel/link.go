@@ -88,6 +88,9 @@ func newLink(conn io.ReadWriteCloser, server bool, t Timing, heard func()) (*lin
 	return l, nil
 }
 
+// ended tells whether the link is over. The session closes a little after its connection fails.
+func (l *link) ended() bool { return l.IsClosed() || l.conn.end.Load() != nil }
+
 // watch pings, and closes the link when nothing was heard for too long.
 func (l *link) watch(t Timing) {
 	ticker := time.NewTicker(t.KeepAlive)
