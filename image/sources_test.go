@@ -2,7 +2,6 @@ package image
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"testing"
 )
@@ -130,9 +129,6 @@ func TestSubIDs(t *testing.T) {
 }
 
 func TestNeedDebianNamesAllThatIsMissing(t *testing.T) {
-	if os.Getenv("PATH") == "" {
-		t.Skip("no PATH to take away")
-	}
 	t.Setenv("PATH", t.TempDir())
 	err := needDebian("riscv64", filepath.Join(t.TempDir(), "keyring.gpg"))
 	for _, want := range []string{"riscv64 machine", "install the package mmdebstrap", "debian-archive-keyring"} {
