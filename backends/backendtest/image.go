@@ -44,14 +44,8 @@ func NewImage(t testing.TB, probe string, labels map[string]string) Image {
 			t.Fatal(err)
 		}
 	}
-	tarred := rootTar(t, binary)
-	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(tarred)), nil }
-	layer, err := tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer))
-	if err != nil {
-		t.Fatal(err)
-	}
 	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	img, err := mutate.AppendLayers(base, layer)
+	img, err := mutate.AppendLayers(base, ociLayer(t, rootTar(t, binary)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,6 +64,36 @@ func NewImage(t testing.TB, probe string, labels map[string]string) Image {
 		t.Fatal(err)
 	}
 	return Image{img}
+}
+
+// WithWorker is i with the worker binary at that path in the worker's place.
+func (i Image) WithWorker(t testing.TB, worker string) Image {
+	t.Helper()
+	binary, err := os.ReadFile(worker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	writeEntry(t, w, &tar.Header{Typeflag: tar.TypeReg, Name: oci.WorkerPath[1:], Mode: 0o755}, binary)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	img, err := mutate.AppendLayers(i.Image, ociLayer(t, b.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Image{img}
+}
+
+func ociLayer(t testing.TB, tarred []byte) v1.Layer {
+	t.Helper()
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(tarred)), nil }
+	layer, err := tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return layer
 }
 
 func configFile(t testing.TB, img v1.Image, cfg v1.Config) *v1.ConfigFile {

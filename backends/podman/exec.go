@@ -130,22 +130,33 @@ func (e *execSession) run(ctx context.Context, p backends.Process, kill func(err
 	copied := make(chan error, 1)
 	go func() { copied <- demux(stream, p.Stdout, p.Stderr) }()
 	select {
-	case err := <-copied:
+	case err = <-copied:
 		if err == nil {
 			return e.status(ctx)
 		}
-		return 0, kill(fmt.Errorf("exec of %s: %w", p.Args[0], err))
+		copied <- err
+		err = fmt.Errorf("exec of %s: %w", p.Args[0], err)
 	case err = <-sent:
 		err = fmt.Errorf("exec of %s: %w", p.Args[0], err)
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
-	// The end of stdin ends a worker's own processes, whose mark can't be read.
-	_ = stream.closeWrite()
 	err = kill(err)
+	// This ends stdin too, and so a worker's own processes, whose mark can't be read. And Podman waits
+	// with the end of a process for its output to be taken, or to be nobody's.
 	stream.Close()
 	<-copied
-	return 0, err
+	return 0, e.ended(ctx, err)
+}
+
+// ended waits for the end of a process that was killed for cause, or for the end of killTimeout.
+func (e *execSession) ended(ctx context.Context, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
+	defer cancel()
+	if _, err := e.status(ctx); errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w (and its process still runs in shard %.12s)", cause, e.shard.id)
+	}
+	return cause // ended, or gone with its shard
 }
 
 // attach starts the session and takes the connection over.

@@ -30,8 +30,12 @@ type rig struct {
 
 func newRig(t *testing.T) rig {
 	t.Helper()
-	r := rig{testrig.Podman(t), "localhost/berth-podman-test:" + strings.ToLower(rand.Text())}
-	img := backendtest.NewImage(t, testrig.Probe(t), nil)
+	return newRigWith(t, testrig.Podman(t), backendtest.NewImage(t, testrig.Probe(t), nil))
+}
+
+func newRigWith(t *testing.T, b *podman.Backend, img backendtest.Image) rig {
+	t.Helper()
+	r := rig{b, "localhost/berth-podman-test:" + strings.ToLower(rand.Text())}
 	if _, err := r.ImportImage(t.Context(), r.ref, img.Layout(t)); err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,11 @@ import (
 	"github.com/berth-run/berth/backends/podman"
 )
 
-// EnvProbe names a probe binary that is already built.
-const EnvProbe = "BERTH_TEST_PROBE"
+// EnvProbe and EnvWorker name binaries that are already built.
+const (
+	EnvProbe  = "BERTH_TEST_PROBE"
+	EnvWorker = "BERTH_TEST_WORKER"
+)
 
 // Podman connects to this user's rootless Podman; it's closed with the test.
 func Podman(t testing.TB) *podman.Backend {
@@ -53,12 +56,26 @@ func Probe(t testing.TB) string {
 	if p := os.Getenv(EnvProbe); p != "" {
 		return p
 	}
-	p := filepath.Join(t.TempDir(), "probe")
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", p,
-		"github.com/berth-run/berth/backends/backendtest/probe/cmd/probe")
+	return build(t, "backends/backendtest/probe/cmd/probe")
+}
+
+// Worker gives the real worker for this machine's architecture.
+func Worker(t testing.TB) string {
+	t.Helper()
+	if p := os.Getenv(EnvWorker); p != "" {
+		return p
+	}
+	return build(t, "cmd/berth-worker")
+}
+
+// build makes a static Linux binary of one of this module's commands.
+func build(t testing.TB, command string) string {
+	t.Helper()
+	p := filepath.Join(t.TempDir(), filepath.Base(command))
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", p, "github.com/berth-run/berth/"+command)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("building the probe: %v\n%s", err, out)
+		t.Fatalf("building %s: %v\n%s", command, err, out)
 	}
 	return p
 }

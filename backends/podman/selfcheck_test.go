@@ -1,0 +1,232 @@
+package podman_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+
+	"github.com/berth-run/berth/backends"
+	"github.com/berth-run/berth/backends/backendtest"
+	"github.com/berth-run/berth/backends/podman"
+	"github.com/berth-run/berth/internal/selfcheck"
+	"github.com/berth-run/berth/internal/testrig"
+	"github.com/berth-run/berth/oci"
+)
+
+// weaken takes one protection out of a create request; caught are the checks of the shard's
+// self-check that have to fail, by name.
+type weaken struct {
+	edit   func(*podman.CreateRequest)
+	caught []string
+}
+
+// hardening says of each field of the request what happens without it: how that is tried, or why
+// nothing is lost. A field that isn't here fails the test.
+var hardening = map[string]struct {
+	tried map[string]weaken
+	none  string
+}{
+	"Name":          {none: "a name"},
+	"Image":         {none: "see TestSelfCheckSeesProfile"},
+	"Entrypoint":    {none: "what runs, not what it may"},
+	"Command":       {none: "what runs, not what it may"},
+	"WorkDir":       {none: "where it runs, not what it may"},
+	"Terminal":      {none: "a terminal gives PID 1 no right"},
+	"Init":          {none: "Podman's init would be PID 1 with the same rights"},
+	"Remove":        {none: "how long the container is kept"},
+	"Env":           {tried: one(func(r *podman.CreateRequest) { r.Env["STRAY"] = "x" }, "environment")},
+	"UnsetEnvAll":   {tried: one(func(r *podman.CreateRequest) { r.UnsetEnvAll = false }, "environment")},
+	"EnvHost":       {tried: one(func(r *podman.CreateRequest) { r.EnvHost = true }, "environment")},
+	"HTTPProxy":     {tried: one(func(r *podman.CreateRequest) { r.HTTPProxy = true }, "environment")},
+	"Hostname":      {none: "a name"},
+	"Labels":        {none: "names"},
+	"Annotations":   {none: "names"},
+	"Systemd":       {tried: one(func(r *podman.CreateRequest) { r.Systemd = "always" }, "mounts:unexpected")},
+	"SdNotifyMode":  {none: "who tells systemd that it's ready"},
+	"RestartPolicy": {none: "whether it starts again"},
+	"Log":           {none: "where the log is"},
+	"User":          {tried: one(func(r *podman.CreateRequest) { r.User = "" }, "uid", "gid", "pid1:uid", "pid1:gid")},
+	"Umask":         {none: "a shard has one user"},
+	"Groups":        {tried: one(func(r *podman.CreateRequest) { r.Groups = []string{"27"} }, "groups", "pid1:groups")},
+	"Passwd":        {none: "a line for the user in /etc/passwd, which the image has"},
+	"CapDrop":       {tried: one(func(r *podman.CreateRequest) { r.CapDrop = nil }, "capabilities:bounding", "pid1:capabilities:bounding")},
+	"CapAdd": {tried: one(func(r *podman.CreateRequest) { r.CapAdd = []string{"CAP_NET_RAW"} },
+		"capabilities:bounding", "pid1:capabilities:bounding")},
+	"NoNewPrivileges": {tried: one(func(r *podman.CreateRequest) { r.NoNewPrivileges = false }, "no_new_privs", "pid1:no_new_privs")},
+	"Privileged":      {tried: one(func(r *podman.CreateRequest) { r.Privileged = true }, "seccomp", "seccomp:unshare", "pid1:seccomp")},
+	"SeccompPolicy":   {tried: one(func(r *podman.CreateRequest) { r.SeccompPolicy = "default" }, "seccomp:unshare")},
+	"ApparmorProfile": {none: "a shard's spec has none, so the engine's own stays"},
+	"Mask":            {none: "Podman hides the same paths by itself; see Unmask"},
+	"Unmask": {tried: one(func(r *podman.CreateRequest) { r.Unmask = []string{"ALL"} },
+		"masked:/proc/kcore", "masked:/sys/firmware", "readonly:/proc/sys")},
+	"ReadOnly":          {tried: one(func(r *podman.CreateRequest) { r.ReadOnly = false }, "mount:/:ro")},
+	"ReadWriteTmpfs":    {tried: one(func(r *podman.CreateRequest) { r.ReadWriteTmpfs = true }, "mounts:unexpected")},
+	"Mounts":            {tried: mounts()},
+	"ShmSize":           {tried: one(func(r *podman.CreateRequest) { r.ShmSize = 0 }, "mount:/dev/shm:size")},
+	"ImageVolumes":      {tried: one(func(r *podman.CreateRequest) { r.ImageVolumes = "tmpfs" }, "mounts:unexpected")},
+	"RootfsPropagation": {tried: one(func(r *podman.CreateRequest) { r.RootfsPropagation = "shared" }, "mounts:propagation")},
+	"Volatile":          {none: "whether writes are synced"},
+	"PidNS":             {tried: one(func(r *podman.CreateRequest) { r.PidNS.Mode = "host" }, "namespace:pid")},
+	"UtsNS":             {tried: one(func(r *podman.CreateRequest) { r.UtsNS.Mode, r.Hostname = "host", "" }, "namespace:uts")},
+	"IpcNS":             {tried: one(func(r *podman.CreateRequest) { r.IpcNS.Mode = "host" }, "namespace:ipc")},
+	"CgroupNS":          {tried: one(func(r *podman.CreateRequest) { r.CgroupNS.Mode = "host" }, "namespace:cgroup")},
+	"UserNS":            {none: "a rootless engine has no user namespace to give that maps more than its own"},
+	"NetNS": {tried: map[string]weaken{
+		"host":       {func(r *podman.CreateRequest) { r.NetNS.Mode = "host" }, []string{"network", "namespace:net"}},
+		"the engine": {func(r *podman.CreateRequest) { r.NetNS.Mode = "" }, []string{"network"}},
+	}},
+	"BaseHostsFile": {none: "names of the host's network, of no use without one"},
+	"Sysctl":        {none: "a shard's spec has none"},
+	"Resources":     {none: "limits are checked apart from protections, and tested where they are in force"},
+	"Rlimits":       {tried: one(func(r *podman.CreateRequest) { r.Rlimits = nil }, "core_dumps")},
+	"OOMScoreAdj":   {none: "a shard's spec has none"},
+}
+
+func one(edit func(*podman.CreateRequest), caught ...string) map[string]weaken {
+	return map[string]weaken{"": {edit, caught}}
+}
+
+// mounts takes out each of the spec's mounts, and each option from all that have it.
+func mounts() map[string]weaken {
+	spec, err := oci.ShardSpec{}.Spec()
+	if err != nil {
+		panic(err) // constant input
+	}
+	all := map[string]weaken{}
+	for _, m := range selfcheck.FromSpec(spec, backends.NetworkNone).Tmpfs {
+		if m.Path == "/dev/shm" {
+			continue // ShmSize
+		}
+		all["without "+m.Path] = weaken{func(r *podman.CreateRequest) {
+			r.Mounts = slices.DeleteFunc(r.Mounts, func(x specs.Mount) bool { return x.Destination == m.Path })
+		}, []string{"mount:" + m.Path}}
+	}
+	options := map[string]string{"nosuid": "nosuid", "nodev": "nodev", "noexec": "noexec", "mode": "mode", "size": "size", "U": "uid"}
+	for option, check := range options {
+		at := oci.Home
+		if option == "noexec" {
+			at = oci.RunDir
+		}
+		all["option "+option] = weaken{dropMountOption(option), []string{"mount:" + at + ":" + check}}
+	}
+	all["writable by a bind"] = weaken{func(r *podman.CreateRequest) {
+		r.Mounts = append(r.Mounts, specs.Mount{Destination: "/mnt", Type: "bind", Source: "/etc", Options: []string{"rbind"}})
+	}, []string{"mounts:unexpected"}}
+	return all
+}
+
+func dropMountOption(option string) func(*podman.CreateRequest) {
+	return func(r *podman.CreateRequest) {
+		for i := range r.Mounts {
+			r.Mounts[i].Options = slices.DeleteFunc(slices.Clone(r.Mounts[i].Options), func(o string) bool {
+				name, _, _ := strings.Cut(o, "=")
+				return name == option
+			})
+		}
+	}
+}
+
+// TestSelfCheckCatches takes each protection out of what is sent to Podman, one at a time, and has a
+// real shard find it.
+func TestSelfCheckCatches(t *testing.T) {
+	fields := reflect.TypeFor[podman.CreateRequest]()
+	for i := range fields.NumField() {
+		if _, ok := hardening[fields.Field(i).Name]; !ok {
+			t.Errorf("field %s: is it a protection, and which check finds it missing?", fields.Field(i).Name)
+		}
+	}
+	r, expect := checkRig(t)
+	r.checked(t, expect, nil, nil) // nothing is missing while nothing is taken out
+	for _, field := range slices.Sorted(maps.Keys(hardening)) {
+		if _, ok := fields.FieldByName(field); !ok {
+			t.Errorf("the request has no field %s", field)
+		}
+		h := hardening[field]
+		if (h.none == "") == (h.tried == nil) {
+			t.Errorf("%s: neither tried nor explained, or both", field)
+		}
+		for name, w := range h.tried {
+			t.Run(strings.TrimSpace(field+" "+name), func(t *testing.T) { r.checked(t, expect, w.edit, w.caught) })
+		}
+	}
+}
+
+// checkRig has the real worker in an image with an environment and a volume of its own, and a Podman
+// whose service has variables that are no shard's business.
+func checkRig(t *testing.T) (rig, selfcheck.Expect) {
+	t.Helper()
+	testrig.NeedRootless(t)
+	t.Setenv("https_proxy", "http://user:password@127.0.0.1:9")
+	b := testrig.Podman(t)
+	r := newRigWith(t, b, backendtest.NewImage(t, testrig.Probe(t), nil).WithWorker(t, testrig.Worker(t)))
+	spec, err := oci.ShardSpec{}.Spec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect := selfcheck.FromSpec(spec, backends.NetworkNone)
+	expect.Foreign = selfcheck.OwnNamespaces()
+	return r, expect
+}
+
+// checked starts a shard with an edited request and compares what its self-check misses.
+func (r rig) checked(t *testing.T, expect selfcheck.Expect, edit func(*podman.CreateRequest), caught []string) {
+	t.Helper()
+	podman.SetEditCreate(r.Backend, edit)
+	defer podman.SetEditCreate(r.Backend, nil)
+	s := r.start(t, r.config(t, oci.ShardSpec{}))
+	missing := selfcheck.Missing(selfChecked(t, s, expect).Protections)
+	if caught == nil && len(missing) > 0 {
+		t.Errorf("missing: %v", missing)
+	}
+	for _, name := range caught {
+		if !slices.Contains(missing, name) {
+			t.Errorf("%s isn't among what is missing: %v", name, missing)
+		}
+	}
+}
+
+func selfChecked(t *testing.T, s backends.Shard, expect selfcheck.Expect) selfcheck.Report {
+	t.Helper()
+	in, err := json.Marshal(expect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, stderr bytes.Buffer
+	st, err := s.Exec(t.Context(), backends.Process{
+		Args: []string{oci.WorkerPath, "selfcheck"}, Stdin: bytes.NewReader(in), Stdout: &out, Stderr: &stderr,
+	})
+	if err != nil || st.Code != 0 {
+		t.Fatalf("selfcheck: %v, %v: %s", st, err, stderr.Bytes())
+	}
+	var report selfcheck.Report
+	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// TestSelfCheckSeesProfile brings an image with an allow-all profile in the label past Create, which
+// would refuse it: the kernel says "Seccomp: 2" all the same.
+func TestSelfCheckSeesProfile(t *testing.T) {
+	r, expect := checkRig(t)
+	ref := r.ref + "-allow-all"
+	img := backendtest.NewImage(t, testrig.Probe(t), map[string]string{oci.SeccompLabel: `{"defaultAction":"SCMP_ACT_ALLOW"}`}).
+		WithWorker(t, testrig.Worker(t))
+	if _, err := r.ImportImage(t.Context(), ref, img.Layout(t)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.RemoveImage(context.Background(), ref); err != nil {
+			t.Error(err)
+		}
+	})
+	caught := []string{"seccomp:unshare", "seccomp:mount", "seccomp:keyctl", "seccomp:socket:vsock"}
+	r.checked(t, expect, func(c *podman.CreateRequest) { c.Image = ref }, caught)
+}
