@@ -21,6 +21,7 @@ import (
 	"github.com/berth-run/berth/internal/shardproto"
 	"github.com/berth-run/berth/internal/version"
 	"github.com/berth-run/berth/oci"
+	"github.com/berth-run/berth/session/client"
 )
 
 // Request is `berth run`.
@@ -99,11 +100,11 @@ func (q Request) prepare(ctx context.Context, secrets *redact.Set) (_ *run, err 
 	if err != nil {
 		return nil, err
 	}
-	client, err := imageClient(q.Eval)
+	app, err := imageClient(q.Eval)
 	if err != nil {
 		return nil, err
 	}
-	img, err := findImage(ctx, q.Engine, info.Arch, client, q.Image)
+	img, err := findImage(ctx, q.Engine, info.Arch, app, q.Image)
 	if err != nil {
 		return nil, err
 	}
@@ -179,6 +180,9 @@ func (r *run) facts(info backends.Info, img backends.Image, spec oci.ShardSpec, 
 		Inference: r.way.Mode(), Credential: r.Credential, Network: net,
 		LimitsMode: "enforced",
 		Notes:      []string{"the app's own sandbox is off: the shard is the boundary"},
+	}
+	if r.way.Mode() == client.ModeAPIKey {
+		f.Credential = client.ModeAPIKey
 	}
 	if r.Limits == runner.LimitsBestEffort {
 		f.LimitsMode = runner.LimitsBestEffort

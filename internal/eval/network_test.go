@@ -1,0 +1,46 @@
+package eval
+
+import (
+	"testing"
+
+	"github.com/berth-run/berth/internal/evalconfig"
+	"github.com/berth-run/berth/session/client"
+)
+
+func TestNetwork(t *testing.T) {
+	stdio := client.Server{Transport: "stdio", Command: "/opt/notes", Args: []string{"--name", "notes"}}
+	arg, env, http := stdio, stdio, client.Server{Transport: "http", URL: "https://mcp.test"}
+	arg.Args = []string{"--upstream=https://mcp.test"}
+	env.Env = map[string]string{"UPSTREAM": "http://mcp.test"}
+	tests := map[string]struct {
+		asked, mode string
+		servers     []client.Server
+		want        string
+	}{
+		"nothing calls out": {"auto", client.ModeGateway, []client.Server{stdio}, "none"},
+		"no servers":        {"auto", client.ModeGateway, nil, "none"},
+		"API key":           {"auto", client.ModeAPIKey, nil, "engine"},
+		"http server":       {"auto", client.ModeGateway, []client.Server{stdio, http}, "engine"},
+		"URL in arguments":  {"auto", client.ModeGateway, []client.Server{arg}, "engine"},
+		"URL in env":        {"auto", client.ModeGateway, []client.Server{env}, "engine"},
+		"asked for none":    {"none", client.ModeAPIKey, []client.Server{http}, "none"},
+		"asked for engine":  {"engine", client.ModeGateway, nil, "engine"},
+	}
+	for name, tt := range tests {
+		v := evalconfig.Variant{}
+		for _, s := range tt.servers {
+			v.Servers = append(v.Servers, evalconfig.Server{Server: s})
+		}
+		e := &evalconfig.Eval{Variants: []evalconfig.Variant{{}, v}}
+		if got := network(tt.asked, e, tt.mode); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+func TestLimitsAreNamed(t *testing.T) {
+	e := &evalconfig.Eval{Config: &evalconfig.Config{Limits: evalconfig.Limits{Providers: map[string]int{"openai": 4}, Servers: map[string]int{"wiki": 2}}}}
+	if got := limits(e); len(got) != 2 || got["provider:openai"] != 4 || got["server:wiki"] != 2 {
+		t.Errorf("got %v", got)
+	}
+}
