@@ -107,7 +107,7 @@ func serveTunnel(ctx context.Context, tunnel net.Listener, h http.Handler) {
 		// What a shard sends is nothing to write to the user's terminal.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
-	go srv.Serve(tunnel) // ends with the link, which reports by itself
+	go func() { _ = srv.Serve(tunnel) }() // ends with the link, which reports by itself
 	context.AfterFunc(ctx, func() { srv.Close() })
 }
 
