@@ -36,10 +36,10 @@ It prints what to export, logs each request as a line of JSON, and ends with Ctr
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.script, "script", "", "answer by this file (default: a built-in script)")
-	fl.StringVar(&f.listen, "listen", "127.0.0.1:8080", "loopback address; port 0 takes a free one")
-	fl.StringVar(&f.tokenFile, "token-file", "", "accept only the token in this file; made when it isn't there")
-	fl.StringVar(&f.log, "log", "", "append the request log to this file (default: stderr)")
+	fl.StringVar(&f.script, "script", "", "answer by this `FILE` (default: a built-in script)")
+	fl.StringVar(&f.listen, "listen", "127.0.0.1:8080", "the loopback `ADDRESS`; port 0 takes a free one")
+	fl.StringVar(&f.tokenFile, "token-file", "", "accept only the token in this `FILE`; made when it isn't there")
+	fl.StringVar(&f.log, "log", "", "append the request log to this `FILE` (default: stderr)")
 	return c
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/berth-run/berth/internal/eval"
 	"github.com/berth-run/berth/internal/evalconfig"
@@ -50,29 +51,36 @@ Runner options (--runner-option key=value, repeatable):
 
 func (f *runFlags) register(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringVarP(&f.config, "config", "c", "", "the eval config (required)")
-	fl.StringVar(&f.runner, "runner", eval.RunnerPodman, "the container engine: podman")
-	fl.StringArrayVar(&f.options, "runner-option", nil, "key=value, repeatable; see above")
-	fl.StringVar(&f.runner, "env", eval.RunnerPodman, "an older name of --runner")
-	fl.StringArrayVar(&f.options, "env-option", nil, "an older name of --runner-option")
-	fl.StringArrayVar(&f.selection.Variants, "variant", nil, "only this variant; repeatable, or --variant A B")
-	fl.StringArrayVar(&f.selection.Cases, "case", nil, "only this case; repeatable, or --case A B")
-	fl.StringArrayVar(&f.selection.FilterTags, "filter-tag", nil, "only cases with this tag, or with one of several; repeatable, or --filter-tag A B")
-	fl.IntVar(&f.selection.MaxCases, "max-cases", 0, "only the first N cases")
-	fl.IntVar(&f.selection.Trials, "trials", 0, "how often each case runs in each variant")
-	fl.StringVar(&f.outputDir, "output-dir", "", "the eval's folder (default "+results.DefaultDir+"/<name>)")
-	fl.StringVar(&f.store, "store", "", "the folder that holds the folders of evals")
-	fl.StringVar(&f.rootDir, "root-dir", ".", "where dataset paths are looked for after the config's folder")
-	fl.StringVar(&f.secrets, "secrets-file", "", "variables for accessTokenEnv: a JSON object or NAME=value lines")
+	fl.StringVarP(&f.config, "config", "c", "", "the eval config, a `FILE` (required)")
+	fl.StringVar(&f.runner, "runner", eval.RunnerPodman, "the container `ENGINE`: podman")
+	fl.StringArrayVar(&f.options, "runner-option", nil, "`KEY=VALUE`, repeatable; see above")
+	fl.StringArrayVar(&f.selection.Variants, "variant", nil, "only the variant of this `NAME`; repeatable, or --variant A B")
+	fl.StringArrayVar(&f.selection.Cases, "case", nil, "only the case of this `ID`; repeatable, or --case A B")
+	fl.StringArrayVar(&f.selection.FilterTags, "filter-tag", nil, "only cases with this `TAG`, or one of several; repeatable, or --filter-tag A B")
+	fl.IntVar(&f.selection.MaxCases, "max-cases", 0, "only the first `N` cases")
+	fl.IntVar(&f.selection.Trials, "trials", 0, "run each case `N` times in each variant")
+	fl.StringVar(&f.outputDir, "output-dir", "", "the `DIR` of this eval's runs (default "+results.DefaultDir+"/NAME)")
+	fl.StringVar(&f.store, "store", "", "the `DIR` that holds the evals' folders")
+	fl.StringVar(&f.rootDir, "root-dir", ".", "the `DIR` where datasets are looked for after the config's folder")
+	fl.StringVar(&f.secrets, "secrets-file", "", "a `FILE` of variables for accessTokenEnv: a JSON object or NAME=value lines")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print what would run as JSON, and start nothing")
-	fl.BoolVar(&f.noGrade, "no-grade", false, "collect only; `mst grade` can grade later")
+	fl.BoolVar(&f.noGrade, "no-grade", false, "collect only; mst grade can grade later")
 	fl.BoolVar(&f.noReport, "no-report", false, "write no report page")
-	fl.StringVar(&f.resume, "resume", "", "collect what a run lacks: its id, its last six characters, or latest")
-	fl.StringVar(&f.script, "script", "", "answer by a script instead of a model (docs/gateway-script.md); \"default\" echoes")
-	fl.StringVar(&f.gatewayLog, "gateway-log", "", "with --script: write each request to this file, a JSON line each")
-	for _, hidden := range []string{"env", "env-option"} {
-		_ = fl.MarkHidden(hidden) // it's registered above
+	fl.StringVar(&f.resume, "resume", "", "collect what a `RUN` lacks: its id, its last six characters, or latest")
+	fl.StringVar(&f.script, "script", "", "answer by a `FILE` instead of a model (docs/gateway-script.md); \"default\" echoes")
+	fl.StringVar(&f.gatewayLog, "gateway-log", "", "with --script: write each request to this `FILE`, a JSON line each")
+	fl.SetNormalizeFunc(olderNames)
+}
+
+// olderNames takes a flag by the name that mst had for it before.
+func olderNames(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	switch name {
+	case "env":
+		name = "runner"
+	case "env-option":
+		name = "runner-option"
 	}
+	return pflag.NormalizedName(name)
 }
 
 func (a *app) run(c *cobra.Command, f *runFlags) error {

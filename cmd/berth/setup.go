@@ -49,9 +49,9 @@ Runner options (--runner-option key=value, repeatable):
 		RunE: func(c *cobra.Command, args []string) error { return a.setup(c, args[0], f) },
 	}
 	fl := c.Flags()
-	fl.StringVarP(&f.config, "config", "c", "", "the eval config (required)")
-	fl.StringArrayVar(&f.options, "runner-option", nil, "key=value, repeatable; see above")
-	fl.StringVar(&f.name, "name", "", "the image's name in the engine (default localhost/berth-<client>-linux:<version>); run it by image=NAME")
+	fl.StringVarP(&f.config, "config", "c", "", "the eval config, a `FILE` (required)")
+	fl.StringArrayVar(&f.options, "runner-option", nil, "`KEY=VALUE`, repeatable; see above")
+	fl.StringVar(&f.name, "name", "", "the image's `NAME` in the engine (default localhost/berth-CLIENT-linux:VERSION); run it by image=NAME")
 	fl.BoolVar(&f.refresh, "refresh", false, "build the root file system again, with today's packages")
 	return c
 }

@@ -65,7 +65,7 @@ type option struct {
 var table = []option{
 	{"shards", "N", "how many shards run side by side (default 1)", setShards},
 	{"keep", "never|failed|always", "which shards outlive the run (default never)", choice(func(o *Options) *string { return &o.Keep }, KeepNever, KeepFailed, KeepAlways)},
-	{"image", "REF", "run: an image that set-up named; set-up: the image to build upon, also oci:DIR or oci-archive:FILE", text(func(o *Options) *string { return &o.Image })},
+	{"image", "REF", "for a run: an image that set-up gave this --name; for set-up: your own image to build upon, also oci:DIR, oci-archive:FILE or docker-archive:FILE", text(func(o *Options) *string { return &o.Image })},
 	{"memory", "SIZE", "a shard's memory limit, without swap (default 2g)", size(func(o *Options) *int64 { return &o.Memory })},
 	{"pids", "N", "a shard's limit of processes and threads", count(func(o *Options) *int64 { return &o.Pids })},
 	{"limits", "enforce|best-effort", "whether a limit that the engine doesn't apply ends the run (default enforce)", choice(func(o *Options) *string { return &o.Limits }, LimitsEnforce, LimitsBestEffort)},

@@ -39,6 +39,8 @@ type Engine struct {
 	options Options
 	dir     string
 
+	workers sync.WaitGroup // until the last of them has ended
+
 	mu     sync.Mutex
 	shards map[string]*inside
 }
@@ -56,6 +58,7 @@ func New(t testing.TB, o Options) *Engine {
 	e := &Engine{
 		Backend: fake.New(o.Fake), App: &App{}, t: t, options: o, dir: t.TempDir(), shards: map[string]*inside{},
 	}
+	t.Cleanup(e.workers.Wait)
 	e.AddImage(Image, nil)
 	e.Register(oci.WorkerPath, func(ctx context.Context, p fake.ProcessIO) int {
 		if p.Args[1] == "init" {
@@ -87,11 +90,18 @@ func (e *Engine) pid1(ctx context.Context, p fake.ProcessIO) int {
 	s := e.shard(p.ShardID)
 	s.worker = w
 	close(s.ready)
-	defer context.AfterFunc(ctx, func() { w.Close() })()
-	if w.Wait() != nil {
+	ended := make(chan error, 1)
+	e.workers.Go(func() { ended <- w.Wait() })
+	select {
+	case err := <-ended:
+		if err != nil {
+			return 1
+		}
+		return 0
+	case <-ctx.Done(): // killed, which asks nobody inside
+		e.workers.Go(func() { w.Close() })
 		return 1
 	}
-	return 0
 }
 
 func (e *Engine) workerOptions(id string) worker.Options {
