@@ -38,7 +38,7 @@ func Run(t *testing.T, h Harness) {
 		t.Fatal(err)
 	}
 	e := newEnv(t, h)
-	for _, group := range [][]testCase{imageCases, lifecycleCases, execCases, cancelCases, waitCases, listCases, networkCases} {
+	for _, group := range [][]testCase{imageCases, lifecycleCases, execCases, soakCases, cancelCases, waitCases, listCases, networkCases} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {
 				if c.needs != "" && !has(t, info.Capabilities, c.needs) {

@@ -168,20 +168,6 @@ var execCases = []testCase{
 			t.Errorf("%v, %v", got, err)
 		}
 	}},
-	{"exec: fifty leave nothing", "Isolation", func(t *testing.T, e *env) {
-		n := 50
-		if testing.Short() {
-			n = 5
-		}
-		s := e.started(t)
-		for i := range n {
-			want := i % 3
-			if got, err := s.Exec(e.context(t), probeProcess("exit", fmt.Sprint(want))); err != nil || got.Code != want {
-				t.Fatalf("exec %d: %v, %v", i, got, err)
-			}
-		}
-		e.noProcesses(t, s)
-	}},
 	{"exec: output that can't be written", "", func(t *testing.T, e *env) {
 		s := e.started(t)
 		full := errors.New("full")

@@ -112,7 +112,7 @@ type execSession struct {
 func (e *execSession) run(ctx context.Context, p backends.Process, kill func(error) error) (int, error) {
 	stream, err := e.attach(ctx)
 	if ctx.Err() != nil && err != nil {
-		return 0, kill(context.Cause(ctx)) // it may have been started
+		return 0, e.ended(ctx, kill(context.Cause(ctx))) // it may have been started
 	}
 	if err != nil {
 		return 0, e.shard.wrap(err)
