@@ -75,9 +75,15 @@ func (c *rpc) read(r io.Reader) {
 		}
 		c.take(m)
 	}
+	c.end(s.Err())
+	// What is too long ends the connection and not the turn: an app that can't write stands still.
+	_, _ = io.Copy(io.Discard, r)
+}
+
+func (c *rpc) end(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.err = s.Err(); c.err == nil {
+	if c.err = err; err == nil {
 		c.err = errClosed
 	}
 	close(c.closed)

@@ -147,3 +147,13 @@ func TestLimitedReader(t *testing.T) {
 		}
 	}
 }
+
+// The app server can go on writing after a message that is too long.
+func TestTooLongDoesntStall(t *testing.T) {
+	c, say, _ := pipe(t, rpcOptions{})
+	write(t, say, strings.Repeat("x", 2<<10))
+	<-c.closed
+	for range 3 {
+		write(t, say, strings.Repeat("y", 2<<10)) // io.Pipe: returns when it has been read
+	}
+}
