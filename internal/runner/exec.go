@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -57,8 +56,6 @@ func (s *stdio) Close() error {
 // ended turns how the exec went into what a reader of the stream gets.
 func (s *stdio) ended(st backends.ExitStatus, err error) error {
 	switch {
-	case errors.Is(err, backends.ErrState), errors.Is(err, backends.ErrNotFound):
-		return fmt.Errorf("channel exec: %w: %w", channel.ErrGone, err)
 	case err != nil:
 		return fmt.Errorf("channel exec: %w", err)
 	case st.Code != 0:

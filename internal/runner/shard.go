@@ -18,8 +18,8 @@ const (
 	removeWithin = time.Minute
 	// keepWithin bounds telling a worker that its shard is kept.
 	keepWithin = 5 * time.Second
-	// endWithin is how long the engine may take to say how a shard ended that is known to have.
-	endWithin = 5 * time.Second
+	// endWithin is how long the engine may take to say that a shard has ended whose link is lost.
+	endWithin = 2 * time.Second
 )
 
 // shard is one shard's part of a run.
@@ -145,8 +145,8 @@ func (s *shard) linked(ctx context.Context, sh backends.Shard, use func(context.
 		defer l.Close()
 		err = use(alive, l)
 	}
-	if errors.Is(err, channel.ErrGone) {
-		// How the shard ended says more than that it did.
+	if c := code.Of(err); err != nil && (c == "" || c == code.ShardLost) {
+		// If the shard has ended, how says more than the link it took along.
 		select {
 		case <-ended:
 		case <-time.After(endWithin):
