@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/berth-run/berth/backends"
@@ -17,11 +16,8 @@ import (
 	"github.com/berth-run/berth/internal/redact"
 	"github.com/berth-run/berth/internal/results"
 	"github.com/berth-run/berth/internal/runner"
-	"github.com/berth-run/berth/internal/selfcheck"
 	"github.com/berth-run/berth/internal/shardproto"
-	"github.com/berth-run/berth/internal/version"
 	"github.com/berth-run/berth/oci"
-	"github.com/berth-run/berth/session/client"
 )
 
 // Request is `berth run`.
@@ -83,24 +79,24 @@ type run struct {
 
 // prepare does all that can fail before a shard exists, the cheap and likely first.
 func (q Request) prepare(ctx context.Context, secrets *redact.Set) (_ *run, err error) {
+	r := &run{Request: q}
 	tokens, err := newServerTokens(q.Eval, q.SecretsFile, secrets)
 	if err != nil {
 		return nil, err
 	}
-	w, err := openWay(q.Script, q.GatewayLog, q.Credential, secrets)
-	if err != nil {
+	if r.way, err = openWay(q.Script, q.GatewayLog, q.Credential, secrets); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = also(err, w.close())
+			err = also(err, r.way.close())
 		}
 	}()
-	info, err := q.engineInfo(ctx)
+	app, err := imageClient(q.Eval)
 	if err != nil {
 		return nil, err
 	}
-	app, err := imageClient(q.Eval)
+	info, err := q.Engine.Info(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -108,37 +104,38 @@ func (q Request) prepare(ctx context.Context, secrets *redact.Set) (_ *run, err 
 	if err != nil {
 		return nil, err
 	}
+	r.shards = &runner.Run{
+		Backend: q.Engine, Image: img.Ref, Spec: q.spec(), Network: network(q.Network, q.Eval, r.way.Mode()), Options: q.Options,
+		Inference: r.way.shards(q.Eval), ServerToken: tokens.Token, Limits: limits(q.Eval),
+		Progress: q.Progress, Secrets: secrets, Drain: q.Drain,
+	}
+	return r, r.plan(info, img, secrets)
+}
+
+// plan gives the run its folder, and the shards what there is to do in it.
+func (r *run) plan(info backends.Info, img backends.Image, secrets *redact.Set) error {
 	self, err := owner.Self()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r := &run{Request: q, way: w}
-	spec := q.spec()
-	net := network(q.Network, q.Eval, w.Mode())
-	had, err := r.openFolder(info, img, spec, net)
+	had, err := r.openFolder(info, img)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	id := r.folder.Record().RunID
-	p, err := plan.New(id, q.Eval, q.Options.Shards, func(k shardproto.Key) bool { return had[k] != nil })
+	p, err := plan.New(id, r.Eval, r.Options.Shards, func(k shardproto.Key) bool { return had[k] != nil })
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for i := range p.Bundles {
-		p.Bundles[i].Inference = w.bundle()
+		p.Bundles[i].Inference = r.way.bundle()
 	}
-	r.recorder = newRecorder(r.folder, q.Eval, secrets, had)
-	r.shards = &runner.Run{
-		ID: id, Backend: q.Engine, Image: img.Ref, Spec: spec, Network: net, Options: q.Options,
-		Bundles: p.Bundles, Inference: w.shards(q.Eval), ServerToken: tokens.Token, Limits: limits(q.Eval),
-		Recorder: r.recorder, Progress: q.Progress, Secrets: secrets, Drain: q.Drain,
-		Labels: func(shard int) map[string]string {
-			return owner.Shard{
-				Run: id, Index: shard, Created: time.Now(), Keep: q.Keep != runner.KeepNever, Owner: self,
-			}.Labels()
-		},
+	r.recorder = newRecorder(r.folder, r.Eval, secrets, had)
+	r.shards.ID, r.shards.Bundles, r.shards.Recorder = id, p.Bundles, r.recorder
+	r.shards.Labels = func(shard int) map[string]string {
+		return owner.Shard{Run: id, Index: shard, Created: time.Now(), Keep: r.Keep != runner.KeepNever, Owner: self}.Labels()
 	}
-	return r, nil
+	return nil
 }
 
 // spec is a shard's, from the options.
@@ -148,53 +145,6 @@ func (q Request) spec() oci.ShardSpec {
 		MemoryBytes: q.Memory,
 		Pids:        q.Pids,
 	}
-}
-
-// openFolder makes the run's folder, or opens the one to resume with the trials it has.
-func (r *run) openFolder(info backends.Info, img backends.Image, spec oci.ShardSpec, net string) (had map[shardproto.Key]*results.Trial, err error) {
-	if r.Resume != "" {
-		if r.folder, err = results.Open(r.EvalDir, r.Resume); err != nil {
-			return nil, err
-		}
-		return r.folder.Resume(r.Eval)
-	}
-	now := time.Now()
-	env := results.Environment{
-		Name: r.Runner, Shards: r.Options.Shards, Options: r.Options.Given(),
-	}
-	if r.Keep != runner.KeepNever {
-		env.Keep = r.Keep
-	}
-	rec := results.NewRecord(results.NewRunID(now), r.Eval, env, r.facts(info, img, spec, net), now)
-	r.folder, err = results.Create(r.EvalDir, rec)
-	return nil, err
-}
-
-// facts is what only berth records of a run.
-func (r *run) facts(info backends.Info, img backends.Image, spec oci.ShardSpec, net string) *results.Runner {
-	f := &results.Runner{
-		Name:      r.Runner,
-		Engine:    results.Engine{Name: info.Name, Version: info.Version, Runtime: info.Runtime, Rootless: info.Rootless, Remote: info.Remote},
-		Image:     results.Image{Ref: img.Ref, Digest: img.Digest},
-		Versions:  map[string]string{"berth": version.Version},
-		Inference: r.way.Mode(), Credential: r.Credential, Network: net,
-		LimitsMode: "enforced",
-		Notes:      []string{"the app's own sandbox is off: the shard is the boundary"},
-	}
-	if r.way.Mode() == client.ModeAPIKey {
-		f.Credential = client.ModeAPIKey
-	}
-	if r.Limits == runner.LimitsBestEffort {
-		f.LimitsMode = runner.LimitsBestEffort
-	}
-	if r.way.scripted {
-		f.Notes = append(f.Notes, "answered by a script, not by a model")
-	}
-	if s, err := spec.Spec(); err == nil {
-		e := selfcheck.FromSpec(s, net)
-		f.Limits = results.Limits{MemoryBytes: e.MemoryBytes, Pids: e.Pids, CPUWeight: e.CPUWeight}
-	}
-	return f
 }
 
 // limits are the config's, named as the runner counts them.
@@ -236,34 +186,6 @@ func (r *run) finish(out runner.Outcome) (*results.Finished, error) {
 		return nil, err
 	}
 	return r.folder.Finish(r.Eval, r.recorder.collected(), !r.NoGrade, time.Now())
-}
-
-// note adds to the record what only a shard could tell.
-func (r *run) note(f *results.Runner, s runner.ShardOutcome) {
-	for _, name := range selfcheck.Missing(s.Check.Limits) {
-		if !slices.Contains(f.NotEnforced, name) {
-			f.NotEnforced = append(f.NotEnforced, name)
-		}
-	}
-	if s.Client.Name != "" {
-		f.Versions[s.Client.Name] = s.Client.Version
-	}
-}
-
-func (r *run) shardRecord(s runner.ShardOutcome) results.Shard {
-	rec := results.Shard{
-		Index: s.Shard.Index, Container: s.ID, Kept: s.Kept, Finished: s.Finished, StepsMs: map[string]float64{},
-	}
-	if err := also(s.Err, s.Left); err != nil {
-		rec.Error = code.Line(err.Error())
-	}
-	for name, d := range s.Steps {
-		rec.StepsMs[name] = float64(d.Microseconds()) / 1000
-	}
-	for _, m := range s.Missing {
-		rec.Missing = append(rec.Missing, results.MissingTrial{Variant: m.Key.Variant, CaseID: m.Key.CaseID, Trial: m.Key.Trial, Reason: m.Reason})
-	}
-	return rec
 }
 
 // EvalDir is where an eval's runs go: --output-dir, the config's results.store, or the default.
