@@ -57,7 +57,7 @@ func (s *Server) command(ctx context.Context, stream *yamux.Stream, r commandReq
 	if writeReply(stream, started, nil) != nil {
 		return
 	}
-	code, err := run(cmd)
+	code, err := run(cmd, id)
 	if ctx.Err() != nil {
 		return // the coordinator has hung up, and learns from the stream's end that all is dead
 	}
@@ -68,13 +68,15 @@ func (s *Server) command(ctx context.Context, stream *yamux.Stream, r commandReq
 }
 
 // run gives the exit status as a shell would, and the reason where the process couldn't be started.
-func run(cmd *exec.Cmd) (int, error) {
+func run(cmd *exec.Cmd, id string) (int, error) {
 	if err := cmd.Start(); err != nil {
 		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 			return 127, err
 		}
 		return 126, err
 	}
+	// It may have ended; and the environment has the mark, too.
+	_ = execkill.Mark(cmd.Process.Pid, id)
 	_ = cmd.Wait() // what it says is in ProcessState
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal()), nil

@@ -1,8 +1,10 @@
-// Package execkill ends one exec in a shard: the process that an engine exec'd with a mark in its
-// environment, and everything that came of it. It runs inside the shard, by the worker's `kill` verb,
-// because engines have no call to end an exec. It isn't a fence against an agent that wants to get
-// away: a process that clears its environment, makes a session of its own and loses its parent isn't
-// found any more. The shard's removal ends that one too.
+// Package execkill ends one exec in a shard: the process that was started with a mark in its
+// environment, and everything that came of it. It runs inside the shard, by the worker, because
+// engines have no call to end an exec. A process is found by the mark, by a parent that is found, or
+// by the session that a found one leads; and by a second mark, which can't be shed, where whoever
+// started the exec could Mark it. An engine's exec has no such: of one, a process that clears its
+// environment, leaves the session and loses its parent isn't found any more. What an agent runs
+// is the worker's to start, and has both. The shard's removal ends whatever is left.
 package execkill
 
 import (
@@ -30,7 +32,7 @@ func Kill(ctx context.Context, id string) error {
 	if len(id) < minID {
 		return fmt.Errorf("exec id %q is shorter than %d", id, minID)
 	}
-	s := scanner{proc: "/proc", mark: EnvVar + "=" + id, self: os.Getpid()}
+	s := scanner{proc: "/proc", id: id, self: os.Getpid()}
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		found, err := s.scan()
 		if err != nil {

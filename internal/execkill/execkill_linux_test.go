@@ -45,6 +45,49 @@ wait`
 	}
 }
 
+// TestKillShedder marks a process whose child sheds everything but the limit: it clears its
+// environment, leads a session and has lost its parent.
+func TestKillShedder(t *testing.T) {
+	const id = "0f1e2d3c4b5a69788796"
+	cmd := exec.Command("sh", "-c", "read go; env -i setsid sh -c 'echo $$; echo $PPID; exec sleep 1000' & exec sleep 1000")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := Mark(cmd.Process.Pid, id); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Write([]byte("go\n")); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	for range 2 {
+		if _, err := lines.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The parent goes first, by another hand, so that the child is an orphan before anybody looks.
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cmd.Process.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if err := Kill(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := lines.ReadString('\n'); err == nil {
+		t.Fatalf("still writing: %q", rest)
+	}
+}
+
 func TestKillFindsNone(t *testing.T) {
 	if err := Kill(t.Context(), "00000000000000000000"); err != nil {
 		t.Fatal(err)

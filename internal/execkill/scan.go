@@ -14,7 +14,7 @@ import (
 // since a child outlives the parent that it would be known by.
 type scanner struct {
 	proc     string
-	mark     string
+	id       string
 	self     int
 	sessions map[int]bool
 }
@@ -118,12 +118,17 @@ func parseStat(pid int, stat string) (process, bool) {
 }
 
 func (s *scanner) marked(pid int) bool {
+	return limited(s.proc, pid, s.id) || s.named(pid)
+}
+
+// named tells that the environment has the mark.
+func (s *scanner) named(pid int) bool {
 	env, err := os.ReadFile(filepath.Join(s.proc, strconv.Itoa(pid), "environ"))
 	if err != nil {
 		return false
 	}
 	for v := range bytes.SplitSeq(env, []byte{0}) {
-		if string(v) == s.mark {
+		if string(v) == EnvVar+"="+s.id {
 			return true
 		}
 	}

@@ -34,7 +34,10 @@ func (f fakeProc) write(t *testing.T) string {
 	return dir
 }
 
-const mark = EnvVar + "=0123456789abcdef"
+const (
+	id   = "0123456789abcdef"
+	mark = EnvVar + "=" + id
+)
 
 func TestScan(t *testing.T) {
 	tests := []struct {
@@ -73,7 +76,7 @@ func TestScan(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := scanner{proc: tt.proc.write(t), mark: mark, self: 50}
+			s := scanner{proc: tt.proc.write(t), id: id, self: 50}
 			got, err := s.scan()
 			if err != nil {
 				t.Fatal(err)
@@ -87,7 +90,7 @@ func TestScan(t *testing.T) {
 }
 
 func TestScanRemembersSessions(t *testing.T) {
-	s := scanner{proc: fakeProc{7: {"7 (a) S 0 7 7", mark}}.write(t), mark: mark}
+	s := scanner{proc: fakeProc{7: {"7 (a) S 0 7 7", mark}}.write(t), id: id}
 	if _, err := s.scan(); err != nil {
 		t.Fatal(err)
 	}

@@ -84,6 +84,7 @@ func Start(s Spec) (*Process, error) {
 		pipes.closeOurs()
 		return nil, err
 	}
+	_ = execkill.Mark(cmd.Process.Pid, s.Mark) // it may have ended; and the environment has the mark, too
 	p := &Process{
 		Stdin: pipes.ours[0], Stdout: pipes.ours[1], pipe: pipes.ours[2],
 		cmd: cmd, mark: s.Mark, stderr: &tail{limit: stderrLimit}, done: make(chan struct{}),
