@@ -3,10 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 
+	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/internal/eval"
 	"github.com/berth-run/berth/internal/evalconfig"
+	"github.com/berth-run/berth/internal/inference"
 	"github.com/berth-run/berth/internal/report"
+	"github.com/berth-run/berth/internal/results"
 	"github.com/berth-run/berth/internal/runner"
 )
 
@@ -30,6 +34,18 @@ func (e exitStatus) Error() string {
 
 func (e exitStatus) Unwrap() error { return e.err }
 
+// complain prints an error in one line, or the problems of a config in one each, as a compiler does.
+func complain(w io.Writer, err error) {
+	var problems evalconfig.Problems
+	if !errors.As(err, &problems) {
+		fmt.Fprintln(w, "berth:", code.Line(err.Error()))
+		return
+	}
+	for _, p := range problems {
+		fmt.Fprintln(w, "berth:", code.Line(p.Error()))
+	}
+}
+
 // statusOf maps an error to the exit status that a script can rely on.
 func statusOf(err error) int {
 	var status exitStatus
@@ -46,7 +62,7 @@ func statusOf(err error) int {
 	}
 	for _, kind := range []error{
 		runner.ErrOption, eval.ErrRunner, eval.ErrClient, eval.ErrSecrets,
-		evalconfig.ErrInvalid, evalconfig.ErrUnsupported, evalconfig.ErrSelection,
+		inference.ErrBrokerMode, results.ErrNoRun, results.ErrRedacted, results.ErrChanged,
 	} {
 		if errors.Is(err, kind) {
 			return report.ExitUsage

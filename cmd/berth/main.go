@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berth-run/berth/backends"
-	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/internal/eval"
 	"github.com/berth-run/berth/internal/report"
 	"github.com/berth-run/berth/internal/version"
@@ -53,7 +52,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	case errors.As(err, &status) && status.err == nil:
 		return status.code
 	}
-	fmt.Fprintln(a.stderr, "berth:", code.Line(err.Error()))
+	complain(a.stderr, err)
 	return statusOf(err)
 }
 

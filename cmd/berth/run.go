@@ -165,11 +165,15 @@ func (f *runFlags) writePage(res *eval.Result) (string, error) {
 	return report.Write(res.Finished)
 }
 
-// loadEval reads and resolves a config.
+// loadEval reads and resolves a config; whatever is wrong with it is for its author to mend.
 func loadEval(path string, o evalconfig.ResolveOptions) (*evalconfig.Eval, error) {
 	cfg, err := evalconfig.Load(path)
 	if err != nil {
-		return nil, err
+		return nil, usageError{err}
 	}
-	return cfg.Resolve(o)
+	e, err := cfg.Resolve(o)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return e, nil
 }

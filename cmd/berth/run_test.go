@@ -34,7 +34,8 @@ func TestUsage(t *testing.T) {
 		"plugins":              {[]string{"run", "--plugins", "x"}, "mst's JavaScript extensions"},
 		"no config":            {[]string{"run"}, "--config is needed"},
 		"config isn't there":   {[]string{"run", "-c", "none.json"}, "none.json"},
-		"config is no eval":    {[]string{"run", "-c", "cases.json"}, "cases.json:1"},
+		"several problems":     {[]string{"run", "-c", "cases.json"}, "\nberth: cases.json:1"},
+		"no such run":          {[]string{"run", "-c", "eval.json", "--script", "default", "--resume", "abcdef"}, "no such run"},
 		"bad trials":           {[]string{"run", "-c", "eval.json", "--trials", "many"}, `"many"`},
 		"bad option":           {[]string{"run", "-c", "eval.json", "--runner-option", "shards=0"}, "shards=0: want a whole number from 1 to 256"},
 		"unknown option":       {[]string{"run", "-c", "eval.json", "--runner-option", "shard=2"}, "known are shards, keep"},
@@ -59,14 +60,19 @@ func TestUsage(t *testing.T) {
 			r := newRig(t, shardtest.Options{})
 			status := r.do(tt.args...)
 			stderr := r.stderr.String()
-			if want := report.ExitUsage; status != want && name != "config isn't there" {
+			if want := report.ExitUsage; status != want {
 				t.Errorf("exit status %d, want %d", status, want)
 			}
 			if !strings.HasPrefix(stderr, "berth: ") || !strings.Contains(stderr, tt.want) {
 				t.Errorf("stderr %q, want %q in it", stderr, tt.want)
 			}
-			if strings.Count(stderr, "\n") != 1 && name != "config is no eval" || r.stdout.String() != "" {
-				t.Errorf("more than a line:\n%s%s", r.stdout, stderr)
+			for line := range strings.Lines(stderr) {
+				if !strings.HasPrefix(line, "berth: ") {
+					t.Errorf("on stderr: %q", line)
+				}
+			}
+			if n := strings.Count(stderr, "\n"); n != 1 && name != "several problems" || r.stdout.String() != "" {
+				t.Errorf("%d lines:\n%s%s", n, r.stdout, stderr)
 			}
 			if _, err := os.Stat(".mcp-test-results"); err == nil {
 				t.Error("a folder was made")
@@ -119,7 +125,6 @@ func TestRunStatus(t *testing.T) {
 		"no limits":    {limits, nil, nil, report.ExitSetup, "berth: limits_not_enforced: "},
 		"no image":     {shardtest.Options{}, nil, []string{"--runner-option", "image=none"}, report.ExitSetup, "berth: image not ready: "},
 		"best effort":  {limits, nil, []string{"--runner-option", "limits=best-effort"}, report.ExitPassed, ""},
-		"no such run":  {shardtest.Options{}, nil, []string{"--resume", "abcdef"}, report.ExitSetup, "berth: no such run"},
 		"a shard dies": {shardtest.Options{}, killed, nil, report.ExitInfra, "stopped: shard_lost: "},
 		"folder gone":  {shardtest.Options{}, folderGone, nil, report.ExitInfra, "berth: the run's folder couldn't be completed"},
 	}
