@@ -147,3 +147,25 @@ func TestChannelKilled(t *testing.T) {
 	}
 	m.nothingLeft()
 }
+
+// TestEngineKilled: without its engine berth can bring nothing home and remove nothing. It says what
+// is left, and a sweep removes it.
+func TestEngineKilled(t *testing.T) {
+	m := runMidway(t)
+	killed := false
+	for _, pid := range m.processes(nil) {
+		if argumentsHold(pid, "podman system service") {
+			kill(t, pid, syscall.SIGKILL)
+			killed = true
+		}
+	}
+	if !killed {
+		t.Skip("this user's Podman has an API socket, so berth starts no engine: stop podman.socket to run this")
+	}
+	r := m.run.wait()
+	r.expect(t, 4, "shard_lost: ", "container "+m.shard.ID+" is left on the engine; `berth sweep` removes it")
+	r.ended(t, "passed", "infra", "missing")
+	r.missing(t, "third", "shard_lost: ")
+	m.berthDo("sweep").expect(t, 0)
+	m.nothingLeft()
+}

@@ -129,6 +129,28 @@ func TestBrokenStreams(t *testing.T) {
 	p.nothingLeft()
 }
 
+// TestStalledModel: a model that doesn't answer in the trial's time has failed it, whether it has
+// begun to or not.
+func TestStalledModel(t *testing.T) {
+	p := newProject(t, sayCases("silent", "halfway", "fine"), func(eval object) {
+		eval["clientOptions"] = object{"timeout": 4000}
+	})
+	r := p.rehearse(`{"models": ["gpt-5.5"], "rules": [
+		{"match": {"contains": "silent"}, "faults": [{"stall": "before"}], "steps": [{"text": "{{prompt}}"}]},
+		{"match": {"contains": "halfway"}, "faults": [{"stall": "stream"}], "steps": [{"text": "{{prompt}}"}]},
+		{"steps": [{"text": "{{prompt}}"}]}]}`)
+	r.expect(t, 1)
+	if got, want := r.outcomes(t), (map[string]string{"silent": "failed", "halfway": "failed", "fine": "passed"}); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	for _, id := range []string{"silent", "halfway"} {
+		if kind := failureKind(r.trials(t)[id]); kind != string(code.Timeout) {
+			t.Errorf("%s: failure kind %q", id, kind)
+		}
+	}
+	p.nothingLeft()
+}
+
 // TestGatewayDies in the middle of a trial: its stream is cut, and connections are refused from then
 // on.
 func TestGatewayDies(t *testing.T) {

@@ -54,11 +54,20 @@ func (p *project) start(args ...string) *command {
 // that fails doesn't leave it behind.
 func (p *project) command(args ...string) *command {
 	p.t.Helper()
+	return p.commandTo(nil, args...)
+}
+
+// commandTo is command with a file for stdout; nil keeps it for the result.
+func (p *project) commandTo(stdout *os.File, args ...string) *command {
+	p.t.Helper()
 	c := &command{project: p, done: make(chan struct{}), grown: make(chan struct{})}
 	c.cmd = exec.Command(p.berth, args...)
 	c.cmd.Dir = p.dir
 	c.cmd.Env = environment(append([]string{p.mark, "TMPDIR=" + p.path("tmp")}, p.env...)...)
 	c.cmd.Stdout = &c.stdout
+	if stdout != nil {
+		c.cmd.Stdout = stdout
+	}
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if p.change != nil {
 		p.change(c.cmd)

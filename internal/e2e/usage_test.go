@@ -29,7 +29,7 @@ func TestBadInput(t *testing.T) {
 		"unknown option":   {args: []string{"--runner-option", "shard=2"}, want: `unknown key "shard"`},
 		"no such value":    {args: []string{"--runner-option", "keep=yes"}, want: "keep=yes: want one of never, failed, always"},
 		"no such case":     {args: []string{"--case", "b"}, want: `"b"`},
-		"renamed flag":     {args: []string{"--arm", "x"}, want: "--arm was renamed: use --variant"},
+		"renamed flag":     {args: []string{"--arm", "x"}, want: "--arm: it was renamed: use --variant"},
 		"no such runner":   {args: []string{"--runner", "docker"}, want: "--runner podman"},
 		"script not there": {args: []string{"--script", "none.json"}, want: "none.json"},
 	}
