@@ -20,6 +20,10 @@ func FromSpec(spec *specs.Spec, network string) Expect {
 		MaskedPaths:   slices.Clone(spec.Linux.MaskedPaths),
 		ReadonlyPaths: slices.Clone(spec.Linux.ReadonlyPaths),
 	}
+	for _, v := range spec.Process.Env {
+		name, _, _ := strings.Cut(v, "=")
+		e.Env = append(e.Env, name)
+	}
 	for _, m := range spec.Mounts {
 		// What is in /dev is the runtime's; its size and owner protect nothing.
 		if m.Type == "tmpfs" && m.Destination != "/dev" {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestFromSpec(t *testing.T) {
-	spec, err := oci.ShardSpec{MemoryBytes: 1 << 30, Pids: 100, CPUWeight: 300, HomeBytes: 10 << 20, TmpBytes: 20 << 20}.Spec()
+	spec, err := oci.ShardSpec{MemoryBytes: 1 << 30, Pids: 100, CPUWeight: 300, HomeBytes: 10 << 20, TmpBytes: 20 << 20, Env: []string{"EXTRA=a=b"}}.Spec()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,6 +30,10 @@ func TestFromSpec(t *testing.T) {
 			{Path: "/home/berth", Bytes: 10 << 20, Mode: 0o700, UID: 1000, GID: 1000, Options: []string{"nosuid", "nodev"}},
 			{Path: "/tmp", Bytes: 20 << 20, Mode: 0o1777, UID: 1000, GID: 1000, Options: []string{"nosuid", "nodev"}},
 			{Path: "/run/user/1000", Bytes: 64 << 20, Mode: 0o700, UID: 1000, GID: 1000, Options: []string{"nosuid", "nodev"}},
+		},
+		Env: []string{
+			"PATH", "HOME", "USER", "LOGNAME", "LANG", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
+			"XDG_CACHE_HOME", "DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "GNOME_KEYRING_CONTROL", "EXTRA",
 		},
 		MaskedPaths: oci.MaskedPaths(), ReadonlyPaths: oci.ReadonlyPaths(),
 		MemoryBytes: 1 << 30, Pids: 100, CPUWeight: 300,

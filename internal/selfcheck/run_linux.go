@@ -8,7 +8,7 @@ import "context"
 func Run(ctx context.Context, e Expect) Report {
 	var p checks
 	for _, group := range []func(*checks, Expect){
-		checkProcesses, checkCore, checkSeccomp, checkNamespaces, checkNetwork, checkMounts, checkPaths, checkDevices,
+		checkProcesses, checkEnviron, checkCore, checkSeccomp, checkNamespaces, checkNetwork, checkMounts, checkPaths, checkDevices,
 	} {
 		if ctx.Err() != nil {
 			p.add("complete", false, "all checks", context.Cause(ctx).Error())

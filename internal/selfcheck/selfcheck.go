@@ -19,6 +19,8 @@ type Expect struct {
 	MemoryBytes int64  `json:"memoryBytes"`
 	Pids        int64  `json:"pids"`
 	CPUWeight   uint64 `json:"cpuWeight"`
+	// Env are the names of the variables that the shard's processes may have.
+	Env []string `json:"env"`
 	// Foreign are namespaces the shard must not be in, as OwnNamespaces gives the coordinator's.
 	Foreign map[string]string `json:"foreign,omitempty"`
 }
