@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -25,6 +26,10 @@ import (
 type weaken struct {
 	edit   func(*podman.CreateRequest)
 	caught []string
+	// refused: Podman itself doesn't take it, with these words.
+	refused string
+	// since is the first major version of Podman that has the field.
+	since int
 }
 
 // hardening says of each field of the request what happens without it: how that is tried, or why
@@ -63,24 +68,28 @@ var hardening = map[string]struct {
 	"Privileged":      {tried: one(func(r *podman.CreateRequest) { r.Privileged = true }, "seccomp", "seccomp:unshare", "pid1:seccomp")},
 	"SeccompPolicy":   {tried: one(func(r *podman.CreateRequest) { r.SeccompPolicy = "default" }, "seccomp:unshare")},
 	"ApparmorProfile": {none: "a shard's spec has none, so the engine's own stays"},
-	"Mask":            {none: "Podman hides the same paths by itself; see Unmask"},
-	"Unmask": {tried: one(func(r *podman.CreateRequest) { r.Unmask = []string{"ALL"} },
-		"masked:/proc/kcore", "masked:/sys/firmware", "readonly:/proc/sys")},
-	"ReadOnly":          {tried: one(func(r *podman.CreateRequest) { r.ReadOnly = false }, "mount:/:ro")},
-	"ReadWriteTmpfs":    {tried: one(func(r *podman.CreateRequest) { r.ReadWriteTmpfs = true }, "mounts:unexpected")},
+	// Podman hides the same paths by itself, unless it's told not to.
+	"Mask":     {tried: one(func(r *podman.CreateRequest) { r.Mask, r.Unmask = nil, []string{"ALL"} }, "masked:/proc/keys", "masked:/sys/firmware")},
+	"Unmask":   {tried: one(func(r *podman.CreateRequest) { r.Unmask = []string{"ALL"} }, "readonly:/proc/sys", "readonly:/proc/irq")},
+	"ReadOnly": {tried: one(func(r *podman.CreateRequest) { r.ReadOnly = false }, "mount:/:ro")},
+	"ReadWriteTmpfs": {tried: map[string]weaken{"": {
+		edit: func(r *podman.CreateRequest) { r.ReadWriteTmpfs = true }, caught: []string{"mounts:unexpected"}, since: 5,
+	}}},
 	"Mounts":            {tried: mounts()},
 	"ShmSize":           {tried: one(func(r *podman.CreateRequest) { r.ShmSize = 0 }, "mount:/dev/shm:size")},
 	"ImageVolumes":      {tried: one(func(r *podman.CreateRequest) { r.ImageVolumes = "tmpfs" }, "mounts:unexpected")},
-	"RootfsPropagation": {tried: one(func(r *podman.CreateRequest) { r.RootfsPropagation = "shared" }, "mounts:propagation")},
+	"RootfsPropagation": {none: "Podman hands it to no runtime, and the runtimes' own is private; see a shared mount"},
 	"Volatile":          {none: "whether writes are synced"},
 	"PidNS":             {tried: one(func(r *podman.CreateRequest) { r.PidNS.Mode = "host" }, "namespace:pid")},
 	"UtsNS":             {tried: one(func(r *podman.CreateRequest) { r.UtsNS.Mode, r.Hostname = "host", "" }, "namespace:uts")},
-	"IpcNS":             {tried: one(func(r *podman.CreateRequest) { r.IpcNS.Mode = "host" }, "namespace:ipc")},
-	"CgroupNS":          {tried: one(func(r *podman.CreateRequest) { r.CgroupNS.Mode = "host" }, "namespace:cgroup")},
-	"UserNS":            {none: "a rootless engine has no user namespace to give that maps more than its own"},
+	"IpcNS": {tried: map[string]weaken{"": {
+		edit: func(r *podman.CreateRequest) { r.IpcNS.Mode = "host" }, refused: "cannot set shmsize",
+	}}},
+	"CgroupNS": {tried: one(func(r *podman.CreateRequest) { r.CgroupNS.Mode = "host" }, "namespace:cgroup")},
+	"UserNS":   {none: "a rootless engine has no user namespace to give that maps more than its own"},
 	"NetNS": {tried: map[string]weaken{
-		"host":       {func(r *podman.CreateRequest) { r.NetNS.Mode = "host" }, []string{"network", "namespace:net"}},
-		"the engine": {func(r *podman.CreateRequest) { r.NetNS.Mode = "" }, []string{"network"}},
+		"host":       {edit: func(r *podman.CreateRequest) { r.NetNS.Mode = "host" }, caught: []string{"network", "namespace:net"}},
+		"the engine": {edit: func(r *podman.CreateRequest) { r.NetNS.Mode = "" }, caught: []string{"network"}},
 	}},
 	"BaseHostsFile": {none: "names of the host's network, of no use without one"},
 	"Sysctl":        {none: "a shard's spec has none"},
@@ -90,7 +99,7 @@ var hardening = map[string]struct {
 }
 
 func one(edit func(*podman.CreateRequest), caught ...string) map[string]weaken {
-	return map[string]weaken{"": {edit, caught}}
+	return map[string]weaken{"": {edit: edit, caught: caught}}
 }
 
 // mounts takes out each of the spec's mounts, and each option from all that have it.
@@ -104,31 +113,38 @@ func mounts() map[string]weaken {
 		if m.Path == "/dev/shm" {
 			continue // ShmSize
 		}
-		all["without "+m.Path] = weaken{func(r *podman.CreateRequest) {
+		all["without "+m.Path] = weaken{edit: func(r *podman.CreateRequest) {
 			r.Mounts = slices.DeleteFunc(r.Mounts, func(x specs.Mount) bool { return x.Destination == m.Path })
-		}, []string{"mount:" + m.Path}}
+		}, caught: []string{"mount:" + m.Path}}
 	}
-	options := map[string]string{"nosuid": "nosuid", "nodev": "nodev", "noexec": "noexec", "mode": "mode", "size": "size", "U": "uid"}
-	for option, check := range options {
-		at := oci.Home
-		if option == "noexec" {
-			at = oci.RunDir
-		}
-		all["option "+option] = weaken{dropMountOption(option), []string{"mount:" + at + ":" + check}}
+	for option, w := range map[string]struct{ instead, check string }{
+		"nosuid": {"suid", oci.Home + ":nosuid"}, "nodev": {"dev", oci.Home + ":nodev"}, "noexec": {"exec", oci.RunDir + ":noexec"},
+		"mode": {"", oci.Home + ":mode"}, "size": {"", oci.Home + ":size"}, "U": {"", oci.Home + ":uid"},
+	} {
+		all["option "+option] = weaken{edit: editMountOption(option, w.instead), caught: []string{"mount:" + w.check}}
 	}
-	all["writable by a bind"] = weaken{func(r *podman.CreateRequest) {
+	all["a bind mount"] = weaken{edit: func(r *podman.CreateRequest) {
 		r.Mounts = append(r.Mounts, specs.Mount{Destination: "/mnt", Type: "bind", Source: "/etc", Options: []string{"rbind"}})
-	}, []string{"mounts:unexpected"}}
+	}, caught: []string{"mounts:unexpected"}}
+	all["a shared mount"] = weaken{edit: func(r *podman.CreateRequest) {
+		r.Mounts = append(r.Mounts, specs.Mount{Destination: "/mnt", Type: "bind", Source: "/etc", Options: []string{"rbind", "rshared"}})
+	}, caught: []string{"mounts:propagation"}}
 	return all
 }
 
-func dropMountOption(option string) func(*podman.CreateRequest) {
+// editMountOption takes an option out of all mounts; Podman adds some by itself unless it's told the
+// opposite.
+func editMountOption(option, instead string) func(*podman.CreateRequest) {
 	return func(r *podman.CreateRequest) {
 		for i := range r.Mounts {
-			r.Mounts[i].Options = slices.DeleteFunc(slices.Clone(r.Mounts[i].Options), func(o string) bool {
+			kept := slices.DeleteFunc(slices.Clone(r.Mounts[i].Options), func(o string) bool {
 				name, _, _ := strings.Cut(o, "=")
 				return name == option
 			})
+			if len(kept) < len(r.Mounts[i].Options) && instead != "" {
+				kept = append(kept, instead)
+			}
+			r.Mounts[i].Options = kept
 		}
 	}
 }
@@ -143,7 +159,9 @@ func TestSelfCheckCatches(t *testing.T) {
 		}
 	}
 	r, expect := checkRig(t)
-	r.checked(t, expect, nil, nil) // nothing is missing while nothing is taken out
+	if missing := r.missing(t, expect, nil); len(missing) > 0 {
+		t.Fatalf("missing before anything is taken out: %v", missing)
+	}
 	for _, field := range slices.Sorted(maps.Keys(hardening)) {
 		if _, ok := fields.FieldByName(field); !ok {
 			t.Errorf("the request has no field %s", field)
@@ -153,7 +171,7 @@ func TestSelfCheckCatches(t *testing.T) {
 			t.Errorf("%s: neither tried nor explained, or both", field)
 		}
 		for name, w := range h.tried {
-			t.Run(strings.TrimSpace(field+" "+name), func(t *testing.T) { r.checked(t, expect, w.edit, w.caught) })
+			t.Run(strings.TrimSpace(field+" "+name), func(t *testing.T) { r.weakened(t, expect, w) })
 		}
 	}
 }
@@ -175,21 +193,52 @@ func checkRig(t *testing.T) (rig, selfcheck.Expect) {
 	return r, expect
 }
 
-// checked starts a shard with an edited request and compares what its self-check misses.
-func (r rig) checked(t *testing.T, expect selfcheck.Expect, edit func(*podman.CreateRequest), caught []string) {
+// weakened has a shard find what was taken out.
+func (r rig) weakened(t *testing.T, expect selfcheck.Expect, w weaken) {
 	t.Helper()
-	podman.SetEditCreate(r.Backend, edit)
-	defer podman.SetEditCreate(r.Backend, nil)
-	s := r.start(t, r.config(t, oci.ShardSpec{}))
-	missing := selfcheck.Missing(selfChecked(t, s, expect).Protections)
-	if caught == nil && len(missing) > 0 {
-		t.Errorf("missing: %v", missing)
+	info, err := r.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, name := range caught {
-		if !slices.Contains(missing, name) {
-			t.Errorf("%s isn't among what is missing: %v", name, missing)
+	major, err := strconv.Atoi(strings.Split(info.Version, ".")[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch {
+	case w.refused != "":
+		r.edited(t, w.edit)
+		_, err := r.Create(t.Context(), r.config(t, oci.ShardSpec{}))
+		if err == nil || !strings.Contains(err.Error(), w.refused) {
+			t.Errorf("Create: %v, want %q", err, w.refused)
+		}
+	case major < w.since: // it ignores the field, as every one that it doesn't know
+		w.caught = nil
+		fallthrough
+	default:
+		missing := r.missing(t, expect, w.edit)
+		if w.caught == nil && len(missing) > 0 {
+			t.Errorf("missing: %v", missing)
+		}
+		for _, name := range w.caught {
+			if !slices.Contains(missing, name) {
+				t.Errorf("%s isn't among what is missing: %v", name, missing)
+			}
 		}
 	}
+}
+
+// edited changes the create requests of this test.
+func (r rig) edited(t *testing.T, edit func(*podman.CreateRequest)) {
+	t.Helper()
+	podman.SetEditCreate(r.Backend, edit)
+	t.Cleanup(func() { podman.SetEditCreate(r.Backend, nil) })
+}
+
+// missing starts a shard by an edited request and gives what its self-check misses.
+func (r rig) missing(t *testing.T, expect selfcheck.Expect, edit func(*podman.CreateRequest)) []string {
+	t.Helper()
+	r.edited(t, edit)
+	return selfcheck.Missing(selfChecked(t, r.start(t, r.config(t, oci.ShardSpec{})), expect).Protections)
 }
 
 func selfChecked(t *testing.T, s backends.Shard, expect selfcheck.Expect) selfcheck.Report {
@@ -227,6 +276,13 @@ func TestSelfCheckSeesProfile(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	caught := []string{"seccomp:unshare", "seccomp:mount", "seccomp:keyctl", "seccomp:socket:vsock"}
-	r.checked(t, expect, func(c *podman.CreateRequest) { c.Image = ref }, caught)
+	missing := r.missing(t, expect, func(c *podman.CreateRequest) { c.Image = ref })
+	for _, name := range []string{"seccomp:unshare", "seccomp:mount", "seccomp:keyctl", "seccomp:socket:vsock"} {
+		if !slices.Contains(missing, name) {
+			t.Errorf("%s isn't among what is missing: %v", name, missing)
+		}
+	}
+	if slices.Contains(missing, "seccomp") {
+		t.Error("the kernel tells it by itself")
+	}
 }
