@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -160,7 +159,7 @@ func TestStepLines(t *testing.T) {
 	tell(image.Event{Step: "codex", Bytes: 1})
 	tell(image.Event{Step: "codex", Bytes: 2}) // too soon after the first
 	tell(image.Event{Step: "codex", Bytes: 3_000_000, Done: true})
-	if want := fmt.Sprintf("[berth] codex: 0.0 MB …\n[berth] codex: 3.0 MB\n"); out.String() != want {
+	if want := "[berth] codex: 0.0 MB …\n[berth] codex: 3.0 MB\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}
 }
