@@ -51,6 +51,27 @@ const (
 	Missing                  Code = "missing"
 )
 
+// Driving an app over accessibility (contract §6.3). Up to the activation of Send, nothing was submitted.
+const (
+	AccessibilityEventBudget       Code = "accessibility_event_budget"
+	AccessibilityTreeBudget        Code = "accessibility_tree_budget"
+	DesktopAmbiguous               Code = "desktop_ambiguous"
+	DesktopGLibError               Code = "desktop_glib_error"
+	DesktopDriverFailed            Code = "desktop_driver_failed"
+	DeadlineExceeded               Code = "deadline_exceeded"
+	ActionUnavailable              Code = "action_unavailable"
+	ActionMissingOrAmbiguous       Code = "action_missing_or_ambiguous"
+	ActionAcknowledgementUncertain Code = "action_acknowledgement_uncertain"
+	ActionBudgetExhausted          Code = "action_budget_exhausted"
+	ComposerTextUnavailable        Code = "composer_text_unavailable"
+	ComposerMissingOrAmbiguous     Code = "composer_missing_or_ambiguous"
+	SendMissingOrAmbiguous         Code = "send_missing_or_ambiguous"
+	StateTransitionUnobserved      Code = "state_transition_unobserved"
+	DraftPromptNotApplied          Code = "draft_prompt_not_applied"
+	InvalidInput                   Code = "invalid_input"
+	InputTooLarge                  Code = "input_too_large"
+)
+
 // berth's own: what the contract has no code for.
 const (
 	// ProtectionMissing: a protection of package oci isn't in force in the shard.
@@ -71,6 +92,14 @@ const (
 	ResultsNotSaved Code = "results_not_saved"
 	// WorkerMismatch: the image's worker isn't the coordinator's.
 	WorkerMismatch Code = "worker_mismatch"
+	// SessionFailed: a service of the desktop didn't come up, or ended.
+	SessionFailed Code = "session_failed"
+	// KeyringLocked: an app would be asked for a password that nobody can type.
+	KeyringLocked Code = "keyring_locked"
+	// KeyringAbsent: no Secret Service is on the session's bus.
+	KeyringAbsent Code = "keyring_absent"
+	// A11yNotEnabled: an app's window is there, and nothing of what it shows is on the accessibility bus.
+	A11yNotEnabled Code = "a11y_not_enabled"
 )
 
 // Error is a failure with its code. Detail is one line for a person, already redacted.
