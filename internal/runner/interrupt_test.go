@@ -96,6 +96,40 @@ func TestForced(t *testing.T) {
 	}
 }
 
+// TestEndedInSetUp: a shard that is still being set up says what ended it.
+func TestEndedInSetUp(t *testing.T) {
+	interrupted := errors.New("interrupted")
+	tests := map[string]struct {
+		first func(cancel context.CancelCauseFunc) error // what shard 1's credential does
+		want  string
+		is    error
+	}{
+		"by another shard": {func(context.CancelCauseFunc) error { return errors.New("no token") }, "cancelled: shard 1/2 ended the run", nil},
+		"by the user":      {func(cancel context.CancelCauseFunc) error { cancel(interrupted); return interrupted }, "cancelled: interrupted", interrupted},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, shardtest.Options{}, []string{"a"}, []string{"b"})
+			ctx, cancel := context.WithCancelCause(t.Context())
+			waiting := make(chan struct{})
+			r.Inference.Provide = func(ctx context.Context, shard int, _ func(context.Context, []byte) error, _ func(error)) error {
+				if shard == 0 {
+					<-waiting
+					return tt.first(cancel)
+				}
+				close(waiting)
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			err := r.Do(ctx).Shards[1].Err
+			if err == nil || err.Error() != tt.want || tt.is != nil && !errors.Is(err, tt.is) {
+				t.Errorf("got %v, want %s", err, tt.want)
+			}
+			r.left(t)
+		})
+	}
+}
+
 func TestKeep(t *testing.T) {
 	tests := []struct {
 		keep string

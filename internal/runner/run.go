@@ -81,10 +81,11 @@ type common struct {
 // once, those to be kept too.
 func (r *Run) Do(ctx context.Context) Outcome {
 	log := newProgress(r.Progress, r.Secrets)
-	c := &common{Run: r, log: log, stops: newStops(log), places: newQuota(r.Limits), forced: ctx}
+	drained, stop := closed(r.Drain)
+	defer stop()
+	c := &common{Run: r, log: log, stops: newStops(log), places: newQuota(r.Limits), drained: drained, forced: ctx}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c.drained = closed(ctx, r.Drain)
 	out := Outcome{Shards: make([]ShardOutcome, len(r.Bundles))}
 	var wg sync.WaitGroup
 	for i := range r.Bundles {
@@ -107,21 +108,22 @@ func (c *common) fatal(err error) bool {
 	return verdict(err) || code.Of(err) == code.InferenceUnavailable && !c.stops.begun()
 }
 
-// closed is a context that ends when ch is closed, and with ctx.
-func closed(ctx context.Context, ch <-chan struct{}) context.Context {
-	ctx, cancel := context.WithCancel(ctx)
+// closed is a context that ends when ch is closed, which is watched until stop.
+func closed(ch <-chan struct{}) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
 	select {
 	case <-ch:
 		cancel() // now and not soon: nothing is to start
-		return ctx
+		return ctx, cancel
 	default:
 	}
+	stopped := make(chan struct{})
 	go func() {
-		defer cancel()
 		select {
 		case <-ch:
-		case <-ctx.Done():
+			cancel()
+		case <-stopped:
 		}
 	}()
-	return ctx
+	return ctx, func() { close(stopped) }
 }

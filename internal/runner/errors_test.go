@@ -1,0 +1,46 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/berth-run/berth/backends"
+	"github.com/berth-run/berth/internal/code"
+)
+
+func TestReason(t *testing.T) {
+	ended := func(cause error) context.Context {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		cancel(cause)
+		return ctx
+	}
+	alive, user := context.Background(), ended(errors.New("interrupted"))
+	killed := ended(shardEnded(backends.ExitStatus{Code: 137}))
+	oom := ended(shardEnded(backends.ExitStatus{Code: 137, OOMKilled: true}))
+	tests := map[string]struct {
+		ctx  context.Context
+		err  error
+		want string
+	}{
+		"no failure":                 {user, nil, ""},
+		"a cut link":                 {alive, io.ErrUnexpectedEOF, "shard_lost: unexpected EOF"},
+		"a code":                     {alive, code.Errorf(code.ShardSilent, "nothing heard"), "shard_silent: nothing heard"},
+		"cut by the user":            {user, io.ErrUnexpectedEOF, "cancelled: interrupted"},
+		"call cut by the user":       {user, code.Errorf(code.InferenceUnavailable, "no token"), "cancelled: interrupted"},
+		"cut by the shard's end":     {killed, io.ErrUnexpectedEOF, "shard_lost: the shard ended with status 137"},
+		"link lost by its end":       {oom, code.Errorf(code.ShardLost, "link lost"), "oom_killed: the shard ended: its memory limit was hit; raise it with --runner-option memory="},
+		"results not saved by then":  {user, code.Errorf(code.ResultsNotSaved, "disk full"), "results_not_saved: disk full"},
+		"protection missing by then": {killed, code.Errorf(code.ProtectionMissing, "seccomp"), "protection_missing: seccomp"},
+	}
+	for name, tt := range tests {
+		got := ""
+		if err := reason(tt.ctx, tt.err); err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
