@@ -3,6 +3,7 @@ package selfcheck
 import (
 	"context"
 	"errors"
+	"net"
 	"slices"
 	"testing"
 )
@@ -19,6 +20,24 @@ func TestMapsIDs(t *testing.T) {
 	} {
 		if got := mapsIDs(m, 0, 1000); got != want {
 			t.Errorf("%q: %v", m, got)
+		}
+	}
+}
+
+func TestUsableInterfaces(t *testing.T) {
+	lo := net.Interface{Name: "lo", Flags: net.FlagUp | net.FlagLoopback}
+	for name, tt := range map[string]struct {
+		interfaces []net.Interface
+		want       []string
+	}{
+		"alone":           {[]net.Interface{lo}, []string{"lo"}},
+		"lo is down":      {[]net.Interface{{Name: "lo", Flags: net.FlagLoopback}}, []string{"lo"}},
+		"tunnel modules":  {[]net.Interface{lo, {Name: "sit0"}, {Name: "tunl0"}}, []string{"lo"}},
+		"a tunnel is up":  {[]net.Interface{lo, {Name: "tunl0", Flags: net.FlagUp}}, []string{"lo", "tunl0"}},
+		"another network": {[]net.Interface{lo, {Name: "eth0", Flags: net.FlagUp}}, []string{"lo", "eth0"}},
+	} {
+		if got := usable(tt.interfaces); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
 	}
 }
