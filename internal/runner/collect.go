@@ -211,12 +211,16 @@ func (c *collector) trial(ctx context.Context, l channel.Shard, m shardproto.Mes
 		return broken("it reported a trial that isn't its own, or twice")
 	}
 	key := *m.Key
-	result, err := c.fetch(ctx, l, m.Path, key)
+	var result client.Result
+	err := c.out.Steps.time(StepFetch, func() (err error) {
+		result, err = c.fetch(ctx, l, m.Path, key)
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	c.turns.over(key)
-	if err := c.Recorder.Trial(key, result); err != nil {
+	if err := c.out.Steps.time(StepSave, func() error { return c.Recorder.Trial(key, result) }); err != nil {
 		return code.Errorf(code.ResultsNotSaved, "%w", err)
 	}
 	delete(c.left, key)
@@ -234,7 +238,7 @@ func because(r client.Result) string {
 
 // done takes the evidence home. Trials that were cancelled stay in left.
 func (c *collector) done(ctx context.Context, l channel.Shard, m shardproto.Message) error {
-	c.evidence(ctx, l)
+	_ = c.out.Steps.time(StepEvidence, func() error { c.evidence(ctx, l); return nil })
 	c.say.printf("done: %d collected, %d infra, %d not run", m.Collected, m.Infra, m.Cancelled)
 	asked := c.grace != nil
 	switch {

@@ -58,8 +58,15 @@ type Missing struct {
 	Reason string
 }
 
-// Steps is how long each part of a shard's life took.
+// Steps is how long each part of a shard's life took, by name.
 type Steps map[string]time.Duration
+
+// Names of steps that are part of another, "collect", and summed over the shard's trials.
+const (
+	StepFetch    = "fetch"
+	StepSave     = "save"
+	StepEvidence = "evidence"
+)
 
 func (s Steps) time(name string, f func() error) error {
 	start := time.Now()
