@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/berth-run/berth/backends"
+)
+
+// commandsEach is how many commands a run has: they take milliseconds.
+const commandsEach = 5
+
+// trivial is the command that does nothing.
+var trivial = []string{"/bin/true"}
+
+// benchChannel compares the channel with what Podman's CLI has for the same, in one and the same
+// shard. Files go to its home, a tmpfs, and come from there, either way.
+func benchChannel(ctx context.Context, r *rig, n rounds, w io.Writer) error {
+	o, err := r.open(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(compareChannel(ctx, r, o, n, w), o.close(ctx))
+}
+
+func compareChannel(ctx context.Context, r *rig, o *opened, n rounds, w io.Writer) error {
+	f, err := newFiles(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(f.host)
+	r.printHead(w, "channel", n)
+	often := rounds{n.warmup, commandsEach * n.counted}
+	commands, err := often.alternate(ctx, o.commands()...)
+	if err != nil {
+		return err
+	}
+	puts, err := n.alternate(ctx, way{"put", f.put}, way{"podman cp", f.copyIn})
+	if err != nil {
+		return err
+	}
+	gets, err := n.alternate(ctx, way{"get", f.get}, way{"podman cp", f.copyOut})
+	if err != nil {
+		return err
+	}
+	t := table{head: []string{"", "channel, ms", "podman's CLI, ms", "channel / CLI"}}
+	row := func(name string, s []sample) {
+		t.add(name, s[0].spread(), s[1].spread(), fmt.Sprintf("%.3f", ratio(s[0], s[1])))
+	}
+	row(fmt.Sprintf("command, podman exec (%d each)", often.counted), commands)
+	row("256 MiB in, podman cp", puts)
+	row("256 MiB out, podman cp", gets)
+	t.print(w)
+	fmt.Fprintf(w, "\nThe same command by an exec through Podman's API: %s ms. Throughput in MiB/s: in %.0f, podman cp %.0f; out %.0f, podman cp %.0f.\n",
+		commands[2].spread(), rate(puts[0]), rate(puts[1]), rate(gets[0]), rate(gets[1]))
+	printRatios(w, verdict{"channel/podman-exec", ratio(commands[0], commands[1])},
+		verdict{"put/podman-cp", ratio(puts[0], puts[1])}, verdict{"get/podman-cp", ratio(gets[0], gets[1])})
+	return nil
+}
+
+// rate is MiB a second.
+func rate(ms sample) float64 { return fileBytes / (1 << 20) / (ms.median() / 1000) }
+
+// commands are three ways to run the same one; the third is what each would cost without a channel.
+func (o *opened) commands() []way {
+	return []way{
+		{"channel", func(ctx context.Context) (time.Duration, error) {
+			return timed(func() error { return o.command(ctx, trivial...) })
+		}},
+		{"podman exec", func(ctx context.Context) (time.Duration, error) {
+			return timed(func() error { return cli(ctx, append([]string{"exec", o.name}, trivial...)...) })
+		}},
+		{"exec by the API", func(ctx context.Context) (time.Duration, error) {
+			return timed(func() error {
+				st, err := o.shard.Exec(ctx, backends.Process{Args: trivial})
+				return status(st.Code, err)
+			})
+		}},
+	}
+}

@@ -1,0 +1,56 @@
+// Command bench measures berth beside what else does the same, in turn and in one run, and prints a
+// table with the date and the machine, and a line `RATIO <name> <number>` for every figure: what berth
+// took, divided by what its peer took. `make bench-channel` and its like run it; docs/performance.md
+// keeps what came of it. It judges nothing: no number fails it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// benches are the verbs.
+var benches = map[string]func(context.Context, *rig, rounds, io.Writer) error{
+	"channel": benchChannel,
+	"start":   benchStart,
+	"run":     benchRun,
+	"memory":  benchMemory,
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) > 0 && args[0] == pssVerb {
+		return runPSS(args[1:], os.Stdout)
+	}
+	f := flag.NewFlagSet("bench", flag.ContinueOnError)
+	n := rounds{}
+	f.IntVar(&n.counted, "runs", 10, "counted runs of everything")
+	f.IntVar(&n.warmup, "warmup", 2, "runs before these that aren't counted")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	bench := benches[f.Arg(0)]
+	if bench == nil || f.NArg() != 1 || n.counted < 1 || n.warmup < 0 {
+		return fmt.Errorf("usage: bench [-runs N] [-warmup N] channel|start|run|memory")
+	}
+	r, err := openRig(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(bench(ctx, r, n, os.Stdout), r.close())
+}
