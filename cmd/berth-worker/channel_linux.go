@@ -37,7 +37,7 @@ func channelStdio(_ context.Context, args []string) (int, error) {
 		// Fewer turns for the same bytes; where it isn't a pipe, or not allowed, it works as it is.
 		_, _ = unix.FcntlInt(f.Fd(), unix.F_SETPIPE_SZ, pipeBytes)
 	}
-	return 0, channel.Bridge(conn, os.Stdin, os.Stdout)
+	return 0, channel.HandOver(conn, os.Stdin, os.Stdout)
 }
 
 // connect waits for the worker to listen.

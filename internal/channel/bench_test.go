@@ -4,24 +4,10 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"net"
-	"path/filepath"
 	"testing"
 
 	"github.com/berth-run/berth/internal/selfcheck"
 )
-
-// socketPair is a link over a unix socket, which is what the worker's end of a real one is.
-func socketPair(b *testing.B, s *Server) Opener {
-	b.Helper()
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(b.TempDir(), "s"), Net: "unix"})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { l.Close() })
-	go s.Serve(context.Background(), l, func(*net.UnixConn) error { return nil })
-	return func(context.Context) (io.ReadWriteCloser, error) { return net.Dial("unix", l.Addr().String()) }
-}
 
 func benchClient(b *testing.B) *Client {
 	b.Helper()
@@ -32,7 +18,7 @@ func benchClient(b *testing.B) *Client {
 		Keep:      func() {},
 	})
 	b.Cleanup(func() { s.Close() })
-	c, err := Dial(b.Context(), socketPair(b, s), Options{})
+	c, err := Dial(b.Context(), handedOver(serveSocket(b, s)), Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

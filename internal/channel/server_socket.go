@@ -15,7 +15,8 @@ const Socket = "@berth/control"
 // linksMax bounds the links that are open at once: the attached one, and those that are on the way.
 const linksMax = 8
 
-// Serve serves the control socket until ctx ends. trust judges each peer; TrustEngine in a shard.
+// Serve serves the control socket until ctx ends. trust judges each peer, TrustEngine in a shard; one
+// that is trusted hands over the stdio that its link goes over (HandOver).
 func (s *Server) Serve(ctx context.Context, l *net.UnixListener, trust func(*net.UnixConn) error) error {
 	defer context.AfterFunc(ctx, func() { l.Close() })()
 	slots := make(chan struct{}, linksMax)
@@ -35,7 +36,10 @@ func (s *Server) Serve(ctx context.Context, l *net.UnixListener, trust func(*net
 		slots <- struct{}{}
 		go func() {
 			defer func() { <-slots }()
-			_ = s.ServeConn(conn) // why a link ended is its coordinator's to tell
+			defer conn.Close()
+			if link, err := takeOver(conn); err == nil {
+				_ = s.ServeConn(link) // why a link ended is its coordinator's to tell
+			}
 		}()
 	}
 }
