@@ -15,7 +15,8 @@ type execStream struct {
 	buf *bufio.Reader
 }
 
-const streamBuffer = 64 << 10
+// streamBuffer is for both directions: Podman's frames are 8 KiB, a channel's writes much more.
+const streamBuffer = 256 << 10
 
 func newExecStream(conn net.Conn) *execStream {
 	return &execStream{Conn: conn, buf: bufio.NewReaderSize(conn, streamBuffer)}
@@ -28,7 +29,8 @@ func (s *execStream) Read(p []byte) (int, error) { return s.buf.Read(p) }
 // pass for all.
 func (s *execStream) send(stdin io.Reader) error {
 	r := &failure{Reader: stdin}
-	_, _ = io.Copy(s.Conn, r)
+	// The struct hides ReadFrom, which would copy 32 KiB at a time.
+	_, _ = io.CopyBuffer(struct{ io.Writer }{s.Conn}, r, make([]byte, streamBuffer))
 	if r.err != nil {
 		return fmt.Errorf("reading stdin: %w", r.err)
 	}
@@ -65,11 +67,15 @@ const (
 	streamStderr = 2
 )
 
+// frameBuffer holds more than any frame that Podman sends.
+const frameBuffer = 32 << 10
+
 // demux reads frames until the end: a header of a stream, three zeros and a length (big-endian), then
 // that many bytes. A nil writer drops its stream.
 func demux(r io.Reader, stdout, stderr io.Writer) error {
 	out := map[byte]io.Writer{streamStdin: stdout, streamStdout: stdout, streamStderr: stderr}
 	var header [8]byte
+	buf := make([]byte, frameBuffer)
 	for {
 		if _, err := io.ReadFull(r, header[:]); err != nil {
 			if errors.Is(err, io.EOF) {
@@ -84,7 +90,12 @@ func demux(r io.Reader, stdout, stderr io.Writer) error {
 		if w == nil {
 			w = io.Discard
 		}
-		if _, err := io.CopyN(w, r, int64(binary.BigEndian.Uint32(header[4:]))); err != nil {
+		frame := &io.LimitedReader{R: r, N: int64(binary.BigEndian.Uint32(header[4:]))}
+		_, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{frame}, buf)
+		if err == nil && frame.N > 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
 			return fmt.Errorf("copying the exec's output: %w", err)
 		}
 	}
