@@ -71,4 +71,21 @@ prereqs: ## install what's missing for building and running, or say what is
 
 ## Measuring
 
-.PHONY: help run image build cross generate clean test spectest check lint fmt prereqs
+BENCH := scripts/run-bench
+
+bench-channel: bench-build ## a command and files through the channel, beside podman exec and podman cp
+	@$(BENCH) channel
+
+bench-start: bench-build ## a shard up to its open channel, beside podman run
+	@$(BENCH) start
+
+bench-run: bench-build ## what berth adds to a trial, step by step
+	@$(BENCH) run
+
+bench-memory: bench-build ## what a shard takes while Codex is at work
+	@$(BENCH) memory
+
+bench-build: prereqs build
+	@$(BUILD) -o bin/bench ./scripts/bench
+
+.PHONY: help run image build cross generate clean test spectest check lint fmt prereqs bench-channel bench-start bench-run bench-memory bench-build

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/berth-run/berth/backends"
 	"github.com/berth-run/berth/internal/channel/archive"
 	"github.com/berth-run/berth/oci"
 )
@@ -85,6 +86,29 @@ func (f *files) put(ctx context.Context) (time.Duration, error) {
 
 func (f *files) copyIn(ctx context.Context) (time.Duration, error) {
 	return f.in(ctx, func() error { return cli(ctx, "cp", f.path(), f.shard.name+":"+inDir+"/"+fileName) })
+}
+
+// execIn and execOut are what the engine's exec carries at best: no channel, no archive.
+func (f *files) execIn(ctx context.Context) (time.Duration, error) {
+	return f.in(ctx, func() error {
+		from, err := os.Open(f.path())
+		if err != nil {
+			return err
+		}
+		defer from.Close()
+		return f.shard.exec(ctx, backends.Process{Args: []string{"/bin/sh", "-c", "cat > " + inDir + "/" + fileName}, Stdin: from})
+	})
+}
+
+func (f *files) execOut(ctx context.Context) (time.Duration, error) {
+	return f.out(func(to string) error {
+		into, err := os.Create(filepath.Join(to, fileName))
+		if err != nil {
+			return err
+		}
+		err = f.shard.exec(ctx, backends.Process{Args: []string{"cat", outDir + "/" + fileName}, Stdout: into})
+		return errors.Join(err, into.Close())
+	})
 }
 
 // in times do, which brings the file into an empty folder of the shard.

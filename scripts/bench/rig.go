@@ -116,6 +116,12 @@ func (o *opened) command(ctx context.Context, args ...string) error {
 	return status(res.Code, err)
 }
 
+// exec runs one through the engine's API.
+func (o *opened) exec(ctx context.Context, p backends.Process) error {
+	st, err := o.shard.Exec(ctx, p)
+	return status(st.Code, err)
+}
+
 func status(code int, err error) error {
 	if err == nil && code != 0 {
 		err = fmt.Errorf("exit status %d", code)
