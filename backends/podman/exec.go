@@ -165,8 +165,8 @@ func (e *execSession) attach(ctx context.Context) (*execStream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("podman: dialing for an exec: %w", err)
 	}
-	// Until the answer is here, the end of ctx ends the wait for it.
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	// Until the answer is here, the end of ctx ends the wait for it. An ssh connection has no deadlines.
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	stream, err := e.upgrade(ctx, conn)
 	if !stop() {
 		err = context.Cause(ctx)

@@ -121,6 +121,8 @@ func TestFindErrors(t *testing.T) {
 			backends.ErrUnavailable, []string{"unix:///no/such", "no such file"}},
 		{"CONTAINER_HOST fails", "linux", Options{}, map[string]string{"CONTAINER_HOST": "unix:///no/such"},
 			backends.ErrUnavailable, []string{"CONTAINER_HOST unix:///no/such"}},
+		{"nobody behind ssh", "linux", Options{URL: "ssh://core@127.0.0.1:1/run/podman.sock"}, nil,
+			backends.ErrUnavailable, []string{"Podman at ssh://core@127.0.0.1:1/run/podman.sock", "connection refused"}},
 		{"scheme", "linux", Options{URL: "http://x"}, nil, backends.ErrUnavailable, []string{`scheme "http"`}},
 		{"no answer", "linux", Options{URL: silent, DialTimeout: 50 * time.Millisecond}, nil, backends.ErrUnavailable, []string{"no answer within 50ms"}},
 	}
@@ -139,6 +141,28 @@ func TestFindErrors(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFindNamesCandidates: each place that was tried is in the error, with why it isn't it.
+func TestFindNamesCandidates(t *testing.T) {
+	f := playedFinder("darwin", map[string]string{"XDG_RUNTIME_DIR": "/no"})
+	f.machines = func(context.Context) ([]candidate, error) {
+		return []candidate{
+			{source: "Podman machine a", url: "unix:///no/such", machine: true},
+			{source: "Podman connection b", url: "ssh://core@127.0.0.1:1/run/podman.sock"},
+		}, nil
+	}
+	_, err := f.find(t.Context(), Options{DialTimeout: time.Minute})
+	if !errors.Is(err, backends.ErrUnavailable) {
+		t.Fatalf("error %v", err)
+	}
+	for _, want := range []string{
+		"/no/podman/podman.sock: no such file", "Podman machine a: no such file", "Podman connection b: ", "connection refused", "podman machine start",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error %q lacks %q", err, want)
+		}
 	}
 }
 

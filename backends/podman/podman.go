@@ -76,7 +76,8 @@ func New(ctx context.Context, o Options) (*Backend, error) {
 // Info gives what the engine said when it was connected to.
 func (b *Backend) Info(context.Context) (backends.Info, error) { return b.info, nil }
 
-// Close ends the service that New started, if any. Shards live on.
+// Close ends the service that New started, if any. Shards live on, and an ssh connection, which the
+// bindings give no hold of, until this process ends.
 func (b *Backend) Close() error {
 	b.api.close()
 	return b.service.stop()
