@@ -67,6 +67,7 @@ func (tools tools) project(t *testing.T, cases []object, change ...func(eval obj
 	if err := os.Mkdir(p.path("tmp"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { p.checkSchemas() }) // of every run, however it ended
 	return p
 }
 
