@@ -9,7 +9,7 @@ import (
 )
 
 // TestExplain holds what engines say, each with where it was seen: in the issue of that number, cut to
-// the part that matters, or here, with Debian 12's Podman 4.3.1 and crun 1.8.1.
+// the part that matters, in a source, or here, with Debian 12's Podman 4.3.1 and crun 1.8.1.
 func TestExplain(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -38,6 +38,10 @@ func TestExplain(t *testing.T) {
 			"cannot clone: Invalid argument\nuser namespaces are not enabled in /proc/sys/user/max_user_namespaces\nError: could not get runtime: cannot re-exec process", backends.ErrUnavailable, "user_namespaces"},
 		{"no tun device", "podman#14701",
 			`/usr/bin/slirp4netns failed: "open(\"/dev/net/tun\"): Permission denied\nWARNING: Support for seccomp is experimental\nchild failed(1)"`, backends.ErrUnavailable, "chmod 666 /dev/net/tun"},
+		{"no slirp4netns", "the source of common v0.67.1",
+			"could not find slirp4netns, the network namespace can't be configured: not found", backends.ErrUnavailable, "install slirp4netns"},
+		{"no pasta", "the source of common v0.67.1",
+			"could not find pasta, the network namespace can't be configured: not found", backends.ErrUnavailable, "install passt"},
 		{"disk full", "podman#15957",
 			`oci-archive: creating temp directory: untarring file "/var/tmp/oci1076929110": write /var/tmp/oci1076929110/layer.tar: no space left on device`, backends.ErrUnavailable, "podman system df"},
 		{"trap 8: database", "podman#20809",
