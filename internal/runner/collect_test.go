@@ -168,12 +168,15 @@ func TestSilence(t *testing.T) {
 func TestSlowResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScripted(hello, finished("a", "a"), finished("b", "b"), shardproto.Message{Type: shardproto.TypeDone, Cleanup: "ok"})
-		s.get = func(_ context.Context, path string, w io.Writer) error {
+		s.get = func(ctx context.Context, path string, w io.Writer) error {
 			if strings.HasSuffix(path, "evidence") {
 				return nil
 			}
 			for b := range bytes.SplitAfterSeq(resultFile(key(path[len(path)-1:]), nil), []byte("}")) {
 				time.Sleep(50 * time.Second)
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
 				if _, err := w.Write(b); err != nil {
 					return err
 				}

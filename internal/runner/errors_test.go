@@ -44,3 +44,26 @@ func TestReason(t *testing.T) {
 		}
 	}
 }
+
+// TestFatal: what ends the whole run. A gateway that some shard has reached isn't down for all.
+func TestFatal(t *testing.T) {
+	for c, want := range map[code.Code][2]bool{ // before and after a shard has started
+		code.ProtectionMissing:    {true, true},
+		code.LimitsNotEnforced:    {true, true},
+		code.WorkerMismatch:       {true, true},
+		code.ResultsNotSaved:      {true, true},
+		code.InferenceUnavailable: {true, false},
+		code.ShardNotCreated:      {false, false},
+		code.ShardLost:            {false, false},
+		code.OOMKilled:            {false, false},
+		code.Cancelled:            {false, false},
+	} {
+		s := &common{stops: newStops(newProgress(nil, nil))}
+		err := code.Errorf(c, "x")
+		before := s.fatal(err)
+		s.stops.begin()
+		if got := [2]bool{before, s.fatal(err)}; got != want {
+			t.Errorf("%s: %v, want %v", c, got, want)
+		}
+	}
+}

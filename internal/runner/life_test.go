@@ -232,6 +232,37 @@ func TestOneShardNotCreated(t *testing.T) {
 	}
 }
 
+// TestOneShardWithoutModel: a gateway that one shard has reached and another hasn't is no reason to cut
+// the first one's trials.
+func TestOneShardWithoutModel(t *testing.T) {
+	r := newRig(t, shardtest.Options{}, []string{"a"}, []string{"b"})
+	running, failed := make(chan struct{}), make(chan struct{})
+	provide := r.Inference.Provide
+	r.Inference.Provide = func(ctx context.Context, shard int, write func(context.Context, []byte) error, warn func(error)) error {
+		if shard == 0 {
+			return provide(ctx, shard, write, warn)
+		}
+		<-running
+		return errors.New("no token")
+	}
+	r.Backend = decorated{r.engine, func(s backends.Shard) backends.Shard { return &removalWatch{s, failed} }}
+	r.engine.App.Run = func(ctx context.Context, _ client.Batch, _ client.Trial) client.Result {
+		close(running)
+		<-failed // the other shard is removed by then
+		if ctx.Err() != nil {
+			return shardtest.Cancelled(ctx)
+		}
+		return shardtest.Answer("ok")
+	}
+	out := r.Do(t.Context())
+	if out.Shards[0].Err != nil || code.Of(out.Shards[1].Err) != code.InferenceUnavailable {
+		t.Errorf("%v, %v", out.Shards[0].Err, out.Shards[1].Err)
+	}
+	if got, want := r.saved.kinds(), map[string]string{"a": ""}; !maps.Equal(got, want) {
+		t.Errorf("recorded %v, want %v", got, want)
+	}
+}
+
 // TestFailedTrials: a trial's failure is its result, and the shard goes on.
 func TestFailedTrials(t *testing.T) {
 	r := newRig(t, shardtest.Options{}, []string{"fails", "infra", "fine"})

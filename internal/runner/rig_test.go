@@ -217,3 +217,19 @@ var errStuck = errors.New("device or resource busy")
 type stuckShard struct{ backends.Shard }
 
 func (s stuckShard) Remove(context.Context) error { return errStuck }
+
+// removalWatch tells of the first removal of a shard.
+type removalWatch struct {
+	backends.Shard
+	removed chan struct{}
+}
+
+func (s *removalWatch) Remove(ctx context.Context) error {
+	err := s.Shard.Remove(ctx)
+	select {
+	case <-s.removed:
+	default:
+		close(s.removed)
+	}
+	return err
+}

@@ -100,15 +100,15 @@ func (s *shard) openInference(ctx context.Context, l channel.Shard) error {
 	return judgeInference(report, s.Inference.Models)
 }
 
-// serveTunnel answers what the shard's processes ask of the gateway, until ctx ends.
+// serveTunnel answers what the shard's processes ask of the gateway. What is under way when ctx ends
+// is cut.
 func serveTunnel(ctx context.Context, tunnel net.Listener, h http.Handler) {
 	srv := &http.Server{
 		Handler: h, ReadHeaderTimeout: time.Minute, BaseContext: func(net.Listener) context.Context { return ctx },
 		// What a shard sends is nothing to write to the user's terminal.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
-	go func() { _ = srv.Serve(tunnel) }() // ends with the link, which reports by itself
-	context.AfterFunc(ctx, func() { srv.Close() })
+	go func() { _ = srv.Serve(tunnel) }() // ends with the link, as its connections do; that reports by itself
 }
 
 // judgeInference says what is wrong with the way to the model, if anything is.
