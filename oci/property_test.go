@@ -3,6 +3,7 @@ package oci_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
@@ -11,24 +12,46 @@ import (
 	"github.com/berth-run/berth/oci"
 )
 
-// shardSpecs draws what a user may ask for, sane or not.
+// shardSpecs draws what a user may ask for: half of them sane, so that there's a spec to look at, the
+// others with anything in any field.
 func shardSpecs(t *rapid.T) oci.ShardSpec {
-	mebibytes := func(label string) int64 {
-		return rapid.OneOf(rapid.Just(int64(0)), rapid.Int64(), rapid.Map(rapid.Int64Range(1, 1<<20), func(n int64) int64 { return n << 20 })).Draw(t, label)
+	if rapid.Bool().Draw(t, "sane") {
+		return saneSpecs(t)
 	}
+	bytes := rapid.OneOf(rapid.Just(int64(0)), rapid.Int64(), mebibytes(1, 1<<20))
 	env := rapid.OneOf(rapid.StringMatching(`[A-Z_]{1,12}=[ -~]{0,20}`), rapid.String(),
 		rapid.SampledFrom([]string{"PATH=/x", "HOME=/", "LD_PRELOAD=/tmp/x.so", "A=1\x00PATH=/x", "XDG_RUNTIME_DIR=/tmp"}))
 	return oci.ShardSpec{
 		Args:         rapid.SliceOfN(rapid.OneOf(rapid.Just("/bin/sh"), rapid.String()), 0, 4).Draw(t, "Args"),
 		Env:          rapid.SliceOfN(env, 0, 4).Draw(t, "Env"),
 		Hostname:     rapid.OneOf(rapid.Just(""), rapid.StringMatching(`[a-z0-9-]{1,70}`), rapid.String()).Draw(t, "Hostname"),
-		MemoryBytes:  mebibytes("MemoryBytes"),
+		MemoryBytes:  bytes.Draw(t, "MemoryBytes"),
 		Pids:         rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(1, 1<<16), rapid.Int64()).Draw(t, "Pids"),
 		CPUWeight:    rapid.OneOf(rapid.Uint64Range(0, 10001), rapid.Uint64()).Draw(t, "CPUWeight"),
-		HomeBytes:    mebibytes("HomeBytes"),
-		TmpBytes:     mebibytes("TmpBytes"),
+		HomeBytes:    bytes.Draw(t, "HomeBytes"),
+		TmpBytes:     bytes.Draw(t, "TmpBytes"),
 		WritableRoot: rapid.Bool().Draw(t, "WritableRoot"),
 	}
+}
+
+func saneSpecs(t *rapid.T) oci.ShardSpec {
+	args := rapid.Map(rapid.SliceOfN(rapid.StringMatching(`[ -~]{0,20}`), 0, 3), func(rest []string) []string { return append([]string{"/bin/sh"}, rest...) })
+	name := func(kv string) string { n, _, _ := strings.Cut(kv, "="); return n }
+	return oci.ShardSpec{
+		Args:         args.Draw(t, "Args"),
+		Env:          rapid.SliceOfNDistinct(rapid.StringMatching(`X_[A-Z_]{1,12}=[ -~]{0,20}`), 0, 4, name).Draw(t, "Env"),
+		Hostname:     rapid.StringMatching(`[a-z0-9]{1,63}`).Draw(t, "Hostname"),
+		MemoryBytes:  mebibytes(128, 1<<20).Draw(t, "MemoryBytes"),
+		Pids:         rapid.Int64Range(oci.MinPids, 1<<16).Draw(t, "Pids"),
+		CPUWeight:    rapid.Uint64Range(0, 10000).Draw(t, "CPUWeight"),
+		HomeBytes:    mebibytes(1, 1<<20).Draw(t, "HomeBytes"),
+		TmpBytes:     mebibytes(1, 1<<20).Draw(t, "TmpBytes"),
+		WritableRoot: rapid.Bool().Draw(t, "WritableRoot"),
+	}
+}
+
+func mebibytes(lo, hi int64) *rapid.Generator[int64] {
+	return rapid.Map(rapid.Int64Range(lo, hi), func(n int64) int64 { return n << 20 })
 }
 
 func TestNoShardSpecLoosensAProtection(t *testing.T) {
