@@ -9,8 +9,11 @@ import (
 	"github.com/jezek/xgb/xproto"
 )
 
-// nameLimit is the most of a window's title that's read, in bytes.
-const nameLimit = 1 << 10
+// The most that's read of a window's title, in bytes, and of the list of windows.
+const (
+	nameLimit   = 1 << 10
+	windowLimit = 1 << 10
+)
 
 // Window is an app's window, as the window manager knows it.
 type Window struct {
@@ -39,12 +42,12 @@ func (d *Display) WindowAt(ctx context.Context, x, y int) (w Window, ok bool, er
 func (d *Display) Windows(ctx context.Context) ([]Window, error) {
 	var all []Window
 	return all, d.within(ctx, func() error {
-		list, err := d.property(d.screen.Root, "_NET_CLIENT_LIST", 4*1024)
+		list, err := d.clients()
 		if err != nil {
 			return err
 		}
-		for ; len(list) >= 4; list = list[4:] {
-			w, err := d.describe(xproto.Window(xgb.Get32(list)))
+		for _, id := range list {
+			w, err := d.describe(id)
 			if err != nil {
 				continue // closed meanwhile
 			}
@@ -52,6 +55,16 @@ func (d *Display) Windows(ctx context.Context) ([]Window, error) {
 		}
 		return nil
 	})
+}
+
+// clients is the window manager's list (EWMH's _NET_CLIENT_LIST).
+func (d *Display) clients() ([]xproto.Window, error) {
+	raw, err := d.property(d.screen.Root, "_NET_CLIENT_LIST", 4*windowLimit)
+	var list []xproto.Window
+	for ; len(raw) >= 4; raw = raw[4:] {
+		list = append(list, xproto.Window(xgb.Get32(raw)))
+	}
+	return list, err
 }
 
 // hit goes down from the root to the window at a point, and remembers the app's: the one with a

@@ -39,8 +39,8 @@ type app struct {
 
 const appTitle = "Büro"
 
-// newApp shows a window of one colour, waits until the window manager has placed it, and gives it the
-// focus by a click of its own making: none.
+// newApp shows a window of one colour, and waits until the window manager has taken it and, as a new
+// one, given it the focus.
 func newApp(t *testing.T, s *session.Session, colour uint32) *app {
 	t.Helper()
 	conn, err := xgb.NewConnDisplay(sessiontest.Getenv(s, "DISPLAY"))
@@ -53,6 +53,7 @@ func newApp(t *testing.T, s *session.Session, colour uint32) *app {
 	if err != nil {
 		t.Fatal(err)
 	}
+	must(t, xproto.ChangeWindowAttributesChecked(conn, screen.Root, xproto.CwEventMask, []uint32{xproto.EventMaskPropertyChange}).Check())
 	const mask = xproto.EventMaskButtonPress | xproto.EventMaskKeyPress | xproto.EventMaskExposure | xproto.EventMaskFocusChange
 	must(t, xproto.CreateWindowChecked(conn, screen.RootDepth, id, screen.Root, 0, 0, 300, 200, 0,
 		xproto.WindowClassInputOutput, screen.RootVisual, xproto.CwBackPixel|xproto.CwEventMask, []uint32{colour, mask}).Check())
@@ -74,7 +75,18 @@ func newApp(t *testing.T, s *session.Session, colour uint32) *app {
 	}()
 	next[xproto.ExposeEvent](t, a)
 	next[xproto.FocusInEvent](t, a)
-	return a
+	list, err := xproto.InternAtom(conn, false, uint16(len("_NET_CLIENT_LIST")), "_NET_CLIENT_LIST").Reply()
+	must(t, err)
+	for {
+		reply, err := xproto.GetProperty(conn, false, screen.Root, list.Atom, xproto.AtomWindow, 0, 100).Reply()
+		must(t, err)
+		for i := range int(reply.ValueLen) {
+			if xgb.Get32(reply.Value[4*i:]) == uint32(id) {
+				return a
+			}
+		}
+		next[xproto.PropertyNotifyEvent](t, a)
+	}
 }
 
 func (a *app) set(t *testing.T, property, kind string, bits byte, value []byte) {
@@ -141,11 +153,11 @@ func TestScreenshot(t *testing.T) {
 	}
 	want := color.NRGBA{0x10, 0x80, 0xf0, 0xff}
 	for _, p := range []image.Point{area.Min, area.Max.Sub(image.Pt(1, 1)), area.Min.Add(area.Size().Div(2))} {
-		if got := img.At(p.X, p.Y); got != want {
+		if got := color.NRGBAModel.Convert(img.At(p.X, p.Y)); got != want {
 			t.Errorf("at %v it's %v, want %v", p, got, want)
 		}
 	}
-	if got := img.At(area.Min.X-20, area.Min.Y+50); got == want {
+	if got := color.NRGBAModel.Convert(img.At(area.Min.X-20, area.Min.Y+50)); got == want {
 		t.Errorf("outside of the window it's %v too", got)
 	}
 }
