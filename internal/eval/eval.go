@@ -92,6 +92,10 @@ func (q Request) prepare(ctx context.Context, secrets *redact.Set) (_ *run, err 
 			err = also(err, r.way.close())
 		}
 	}()
+	net, err := network(q.Network, q.Eval, r.way.Mode())
+	if err != nil {
+		return nil, err
+	}
 	app, err := imageClient(q.Eval)
 	if err != nil {
 		return nil, err
@@ -105,7 +109,7 @@ func (q Request) prepare(ctx context.Context, secrets *redact.Set) (_ *run, err 
 		return nil, err
 	}
 	r.shards = &runner.Run{
-		Backend: q.Engine, Image: img.Ref, Spec: q.spec(), Network: network(q.Network, q.Eval, r.way.Mode()), Options: q.Options,
+		Backend: q.Engine, Image: img.Ref, Spec: q.spec(), Network: net, Options: q.Options,
 		Inference: r.way.shards(q.Eval), ServerToken: tokens.Token, Limits: limits(q.Eval),
 		Progress: q.Progress, Secrets: secrets, Drain: q.Drain,
 	}
@@ -144,6 +148,7 @@ func (q Request) spec() oci.ShardSpec {
 		Args:        []string{oci.WorkerPath, "init", "--deadman", q.Deadman.String()},
 		MemoryBytes: q.Memory,
 		Pids:        q.Pids,
+		CPUWeight:   uint64(q.CPUWeight),
 	}
 }
 

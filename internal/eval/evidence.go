@@ -8,13 +8,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/berth-run/berth/internal/channel/archive"
 	"github.com/berth-run/berth/internal/redact"
+	"github.com/berth-run/berth/session/client"
 )
 
 // Evidence implements runner.Recorder: artifacts/shard-<n>/ gets what the shard's clients kept, a
-// resumed run's goes beside it as shard-<n>.2. What a cut stream brought is kept too, but nothing of
+// resumed run's goes beside it as shard-<n>.2. A redacted run keeps no record of what was answered. What a cut stream brought is kept too, but nothing of
 // which secrets couldn't be taken out.
 func (r *recorder) Evidence(shard int, tar io.Reader) error {
 	artifacts, err := r.run.ArtifactsDir()
@@ -35,7 +37,22 @@ func (r *recorder) Evidence(shard int, tar io.Reader) error {
 	if err := maskTree(root, r.secrets); err != nil {
 		return also(fmt.Errorf("taking secrets out: %w", err), os.RemoveAll(dir))
 	}
+	if r.run.Record().Redacted {
+		if err := dropRecords(root); err != nil {
+			return also(fmt.Errorf("taking answers out: %w", err), os.RemoveAll(dir))
+		}
+	}
 	return also(broken, place(dir, filepath.Join(artifacts, name)))
+}
+
+// dropRecords removes the clients' own records, which hold what a redacted run doesn't store.
+func dropRecords(root *os.Root) error {
+	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasPrefix(d.Name(), client.RecordPrefix) {
+			return err
+		}
+		return root.Remove(name)
+	})
 }
 
 // place moves a folder to its name, or to that with the first free number.

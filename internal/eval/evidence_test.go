@@ -145,3 +145,25 @@ func TestRecorderMasksTrials(t *testing.T) {
 		t.Errorf("%+v", tr)
 	}
 }
+
+// A run whose responses are redacted keeps logs, and no record of what was answered.
+func TestEvidenceOfARedactedRun(t *testing.T) {
+	for _, redacted := range []bool{true, false} {
+		r := testRecorder(t)
+		if err := r.run.Update(func(rec *results.Record) { rec.Redacted = redacted }); err != nil {
+			t.Fatal(err)
+		}
+		in := stream(t, file("0/a-1/matched-rollout.jsonl", 0o600, "the answer"), file("0/a-1/app.log", 0o600, "a log"))
+		if err := r.Evidence(0, in); err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(r.run.Dir, "artifacts", "shard-0", "0", "a-1")
+		_, record := os.Stat(filepath.Join(dir, "matched-rollout.jsonl"))
+		if kept := record == nil; kept == redacted {
+			t.Errorf("redacted %t: record kept %t", redacted, kept)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "app.log")); err != nil {
+			t.Errorf("redacted %t: %v", redacted, err)
+		}
+	}
+}

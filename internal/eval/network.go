@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/berth-run/berth/backends"
@@ -11,22 +12,24 @@ import (
 
 // network settles network=auto: a shard gets the engine's network only when something in it must
 // call out by itself. That is the app in api-key mode, an http server, or a stdio server that is
-// told a URL. The model is reached through the link in any case.
-func network(asked string, e *evalconfig.Eval, mode string) string {
-	if asked != runner.NetworkAuto {
-		return asked
-	}
-	if mode == client.ModeAPIKey {
-		return backends.NetworkEngine
+// told a URL. A gateway is reached through the link in any case.
+func network(asked string, e *evalconfig.Eval, mode string) (string, error) {
+	switch {
+	case asked == runner.NetworkNone && mode == client.ModeAPIKey:
+		return "", fmt.Errorf("%w: network=none, and without a gateway (OPENAI_BASE_URL) the app calls OpenAI by itself; leave network out, or set a gateway", runner.ErrOption)
+	case asked != runner.NetworkAuto:
+		return asked, nil
+	case mode == client.ModeAPIKey:
+		return backends.NetworkEngine, nil
 	}
 	for i := range e.Variants {
 		for _, s := range e.Variants[i].Servers {
 			if callsOut(s.Server) {
-				return backends.NetworkEngine
+				return backends.NetworkEngine, nil
 			}
 		}
 	}
-	return backends.NetworkNone
+	return backends.NetworkNone, nil
 }
 
 func callsOut(s client.Server) bool {

@@ -1,9 +1,11 @@
 package eval
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/berth-run/berth/internal/evalconfig"
+	"github.com/berth-run/berth/internal/runner"
 	"github.com/berth-run/berth/session/client"
 )
 
@@ -23,7 +25,7 @@ func TestNetwork(t *testing.T) {
 		"http server":       {"auto", client.ModeGateway, []client.Server{stdio, http}, "engine"},
 		"URL in arguments":  {"auto", client.ModeGateway, []client.Server{arg}, "engine"},
 		"URL in env":        {"auto", client.ModeGateway, []client.Server{env}, "engine"},
-		"asked for none":    {"none", client.ModeAPIKey, []client.Server{http}, "none"},
+		"asked for none":    {"none", client.ModeGateway, []client.Server{http}, "none"},
 		"asked for engine":  {"engine", client.ModeGateway, nil, "engine"},
 	}
 	for name, tt := range tests {
@@ -32,9 +34,12 @@ func TestNetwork(t *testing.T) {
 			v.Servers = append(v.Servers, evalconfig.Server{Server: s})
 		}
 		e := &evalconfig.Eval{Variants: []evalconfig.Variant{{}, v}}
-		if got := network(tt.asked, e, tt.mode); got != tt.want {
-			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		if got, err := network(tt.asked, e, tt.mode); got != tt.want || err != nil {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, tt.want)
 		}
+	}
+	if _, err := network("none", &evalconfig.Eval{}, client.ModeAPIKey); !errors.Is(err, runner.ErrOption) {
+		t.Errorf("no network and no gateway: got %v, want ErrOption", err)
 	}
 }
 

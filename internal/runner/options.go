@@ -42,6 +42,7 @@ type Options struct {
 	Image      string
 	Memory     int64 // bytes; 0 is the default of package oci
 	Pids       int64
+	CPUWeight  int64 // cgroup v2; 0 asks for nothing
 	Limits     string
 	Network    string
 	Credential string
@@ -68,6 +69,7 @@ var table = []option{
 	{"image", "REF", "for a run: an image that set-up gave this --name; for set-up: your own image to build upon, also oci:DIR, oci-archive:FILE or docker-archive:FILE", text(func(o *Options) *string { return &o.Image })},
 	{"memory", "SIZE", "a shard's memory limit, without swap (default 2g)", size(func(o *Options) *int64 { return &o.Memory })},
 	{"pids", "N", "a shard's limit of processes and threads", count(func(o *Options) *int64 { return &o.Pids })},
+	{"cpuWeight", "N", "a shard's share of busy cpus, 1 to 10000 (cgroup v2 cpu.weight; 100 is everybody's)", weight},
 	{"limits", "enforce|best-effort", "whether a limit that the engine doesn't apply ends the run (default enforce)", choice(func(o *Options) *string { return &o.Limits }, LimitsEnforce, LimitsBestEffort)},
 	{"network", "auto|none|engine", "a shard's network; auto is none unless something in it must call out (default auto)", choice(func(o *Options) *string { return &o.Network }, NetworkAuto, NetworkNone, NetworkEngine)},
 	{"credential", "file|broker", "where the inference credential is: a token file in the shard, or never in it (default file)", choice(func(o *Options) *string { return &o.Credential }, CredentialFile, CredentialBroker)},
@@ -134,6 +136,15 @@ func setShards(o *Options, v string) error {
 		return fmt.Errorf("want a whole number from 1 to %d", maxShards)
 	}
 	o.Shards = n
+	return nil
+}
+
+func weight(o *Options, v string) error {
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < 1 || n > 10_000 {
+		return errors.New("want a whole number from 1 to 10000")
+	}
+	o.CPUWeight = n
 	return nil
 }
 

@@ -36,6 +36,7 @@ func TestParseOptionsRefuses(t *testing.T) {
 		{[]string{"memory=99999999999g"}, "such as 2g"},
 		{[]string{"memory=-1"}, "such as 2g"},
 		{[]string{"pids=0"}, "at least 1"},
+		{[]string{"cpuWeight=10001"}, "from 1 to 10000"},
 		{[]string{"deadman=soon"}, "such as 90s"},
 	} {
 		_, err := ParseOptions(c.pairs)

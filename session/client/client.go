@@ -81,6 +81,10 @@ type Inference struct {
 	TokenFile string
 }
 
+// RecordPrefix begins the name of an evidence file that is the client's own record of a trial, with
+// every answer and tool output in it. A run whose responses are redacted doesn't store it.
+const RecordPrefix = "matched-"
+
 // Trial is one prompt to run.
 type Trial struct {
 	CaseID string

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"syscall"
 
+	"github.com/berth-run/berth/session/client"
 	"github.com/berth-run/berth/session/client/rollout"
 )
 
@@ -72,7 +73,7 @@ func (r *run) keepRollout(dir string) (*artifact, error) {
 		return nil, err
 	}
 	defer src.Close()
-	return r.save(filepath.Join(dir, "matched-"+filepath.Base(path)), func(w io.Writer) error {
+	return r.save(filepath.Join(dir, client.RecordPrefix+filepath.Base(path)), func(w io.Writer) error {
 		n, err := io.Copy(w, io.LimitReader(src, rollout.MaxSize+1))
 		if n > rollout.MaxSize {
 			return rollout.ErrTooLarge
