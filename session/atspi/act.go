@@ -1,0 +1,148 @@
+package atspi
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// Do does the one action of a node that is among the allowed names ("click", "press"). Before, it looks
+// whether the node is still what the snapshot showed, and on screen and enabled.
+//
+// Errors: ErrUnavailable and ErrNotOne if nothing was done; ErrUncertain if the action was asked for and
+// no clear answer came: it may have been done, so it must not be repeated.
+func (a *App) Do(ctx context.Context, n *Node, allowed ...string) error {
+	if err := a.confirm(ctx, n, Actionable); err != nil {
+		return err
+	}
+	index, err := a.action(ctx, n, allowed)
+	if err != nil {
+		return err
+	}
+	var done bool
+	if err := a.bus.call(ctx, method(n.Ref, "Action.DoAction", index), &done); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return fail(ErrUncertain, "%v %q: %w", n.Role, n.Name, err)
+	}
+	if !done {
+		return fail(ErrUnavailable, "%v %q refused", n.Role, n.Name)
+	}
+	return nil
+}
+
+// confirm fails with ErrUnavailable unless n is as it was, with states in force now.
+func (a *App) confirm(ctx context.Context, n *Node, want States) error {
+	calls := a.bus.callAll(ctx, []request{
+		method(n.Ref, "Accessible.GetState"), method(n.Ref, "Accessible.GetRole"), property(n.Ref, "Accessible.Name"),
+	})
+	var words []uint32
+	var role uint32
+	var name string
+	for i, into := range []any{&words, &role, &name} {
+		if err := calls[i].Store(into); replied(err) {
+			return fail(ErrUnavailable, "%v %q isn't there any more: %w", n.Role, n.Name, err)
+		} else if err != nil {
+			return a.judge(ctx, err)
+		}
+	}
+	if Role(role) != n.Role || name != n.Name {
+		return fail(ErrUnavailable, "%v %q has become %v %q", n.Role, n.Name, Role(role), name)
+	}
+	if now := states(words); !now.Has(want) {
+		return fail(ErrUnavailable, "%v %q isn't %v", n.Role, n.Name, want&^now)
+	}
+	return nil
+}
+
+// action is the index of the only action with an allowed name.
+func (a *App) action(ctx context.Context, n *Node, allowed []string) (int32, error) {
+	names, err := a.Actions(ctx, n)
+	if err != nil {
+		return 0, err
+	}
+	var found []int32
+	for i, name := range names {
+		if slices.Contains(allowed, name) {
+			found = append(found, int32(i))
+		}
+	}
+	if len(found) != 1 {
+		return 0, fail(ErrNotOne, "%v %q can %q, want one of %q", n.Role, n.Name, names, allowed)
+	}
+	return found[0], nil
+}
+
+// Actions are the names of what can be done with a node, in the app's order. They aren't translated.
+func (a *App) Actions(ctx context.Context, n *Node) ([]string, error) {
+	var count int32
+	if err := a.bus.call(ctx, property(n.Ref, "Action.NActions"), &count); err != nil {
+		return nil, a.judge(ctx, err)
+	}
+	if count < 0 || count > maxActions {
+		return nil, fail(ErrTreeBudget, "%v %q has %d actions (at most %d)", n.Role, n.Name, count, maxActions)
+	}
+	requests := make([]request, count)
+	for i := range requests {
+		requests[i] = method(n.Ref, "Action.GetName", int32(i))
+	}
+	names := make([]string, count)
+	for i, call := range a.bus.callAll(ctx, requests) {
+		if err := call.Store(&names[i]); err != nil {
+			return nil, a.judge(ctx, err)
+		}
+		names[i] = strings.ToLower(names[i])
+	}
+	return names, nil
+}
+
+// Focus gives a node the keyboard and waits until it has it. That it has is no proof that keys arrive:
+// without a window manager they don't.
+func (a *App) Focus(ctx context.Context, n *Node) error {
+	var granted bool
+	if err := a.bus.call(ctx, method(n.Ref, "Component.GrabFocus"), &granted); replied(err) || err == nil && !granted {
+		return fail(ErrUnavailable, "%v %q takes no focus", n.Role, n.Name)
+	} else if err != nil {
+		return a.judge(ctx, err)
+	}
+	return a.bus.until(ctx, a.Bus, "the focus", func() (bool, error) {
+		var words []uint32
+		err := a.bus.call(ctx, method(n.Ref, "Accessible.GetState"), &words)
+		return states(words).Has(StateFocused), a.judge(ctx, err)
+	})
+}
+
+// judge gives an error of a call its code.
+func (a *App) judge(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return late(ctx, "the app's answer")
+	}
+	return judge(err)
+}
+
+// Rect is a place in pixels.
+type Rect struct{ X, Y, Width, Height int32 }
+
+// Origin is what a place is counted from (AtspiCoordType).
+type Origin uint32
+
+// The origins.
+const (
+	OfScreen Origin = 0
+	OfWindow Origin = 1
+)
+
+// Extents tells where a node is.
+func (a *App) Extents(ctx context.Context, n *Node, from Origin) (Rect, error) {
+	var r Rect
+	err := a.bus.call(ctx, method(n.Ref, "Component.GetExtents", uint32(from)), &r)
+	return r, a.judge(ctx, err)
+}
+
+// Contains tells whether a point is in a node.
+func (a *App) Contains(ctx context.Context, n *Node, x, y int32, from Origin) (bool, error) {
+	var in bool
+	err := a.bus.call(ctx, method(n.Ref, "Component.Contains", x, y, uint32(from)), &in)
+	return in, a.judge(ctx, err)
+}

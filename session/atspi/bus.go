@@ -1,0 +1,84 @@
+// Package atspi drives an app through the accessibility bus (AT-SPI2): find the app, take a snapshot of
+// its tree, find controls by role, name and states, act on them, read and write text, and wait for what
+// comes of it. It knows no app: which names, labels and actions to look for is its caller's data. It
+// starts nothing and looks at no pixels; those are packages session and session/x11.
+package atspi
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/godbus/dbus/v5"
+
+	"github.com/berth-run/berth/session/bus"
+)
+
+// Where things are on the buses (AT-SPI2, xml/ in at-spi2-core).
+const (
+	launcherName = "org.a11y.Bus"
+	registryName = "org.a11y.atspi.Registry"
+)
+
+var (
+	registry = Ref{registryName, "/org/a11y/atspi/registry"}
+	desktop  = Ref{registryName, "/org/a11y/atspi/accessible/root"}
+	keys     = Ref{registryName, "/org/a11y/atspi/registry/deviceeventcontroller"}
+)
+
+// Bus is a connection to the accessibility bus. It's safe for concurrent use.
+type Bus struct {
+	conn   *dbus.Conn
+	events *hub
+}
+
+// Open connects to the accessibility bus that belongs to the session bus at address, and asks all apps
+// to report changes: before somebody has, they report none and answer no Cache.GetItems.
+func Open(ctx context.Context, address string) (*Bus, error) {
+	session, err := bus.Connect(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close() //nolint:errcheck // nothing is lost with it
+	var own string
+	launcher := session.Object(launcherName, "/org/a11y/bus")
+	if err := launcher.CallWithContext(ctx, launcherName+".GetAddress", 0).Store(&own); err != nil {
+		return nil, fmt.Errorf("asking for the accessibility bus: %w", err)
+	}
+	return OpenAddress(ctx, own)
+}
+
+// OpenAddress is Open for a caller that knows the accessibility bus's own address.
+func OpenAddress(ctx context.Context, address string) (*Bus, error) {
+	events := &hub{}
+	conn, err := bus.Connect(ctx, address, dbus.WithSignalHandler(events))
+	if err != nil {
+		return nil, err
+	}
+	b := &Bus{conn: conn, events: events}
+	if err := b.listen(ctx); err != nil {
+		b.Close()
+		return nil, fmt.Errorf("registering for accessibility events: %w", err)
+	}
+	return b, nil
+}
+
+// listen has the bus deliver events and the apps send them.
+func (b *Bus) listen(ctx context.Context) error {
+	for _, iface := range []string{eventObject, eventWindow} {
+		if err := b.conn.AddMatchSignalContext(ctx, dbus.WithMatchInterface(iface)); err != nil {
+			return err
+		}
+	}
+	for _, class := range []string{"object:", "window:"} {
+		object := b.conn.Object(registry.Bus, registry.Path) // the call starts the registry if need be
+		if err := object.CallWithContext(ctx, registryName+".RegisterEvent", 0, class, []string{}, "").Err; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close ends the connection, and with it all waiting.
+func (b *Bus) Close() {
+	b.conn.Close() //nolint:errcheck // closed is what was wanted
+}

@@ -1,0 +1,136 @@
+package atspi_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berth-run/berth/session"
+	"github.com/berth-run/berth/session/atspi"
+	"github.com/berth-run/berth/session/client/process"
+	"github.com/berth-run/berth/session/sessiontest"
+	"github.com/berth-run/berth/session/x11"
+)
+
+// text has what a keyboard has no key for: accents, CJK, emoji of one and of several code points, and
+// quotes; lines has line breaks too.
+const (
+	text  = `Grüße, "quoted" – ça va? 漢字かな 한국어 ✓ 🙂 👩‍👩‍👧 end`
+	lines = "first line\nzweite Zeile: äöü\n\n  fourth, after an empty one: 漢字 🙂\n\tlast"
+)
+
+// desk is a real session with a connection to its accessibility bus.
+type desk struct {
+	*session.Session
+	bus       *atspi.Bus
+	clipboard *x11.Clipboard
+	keyboard  *x11.Keyboard
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	if os.Geteuid() == 0 {
+		t.Skip("Chromium doesn't start as root: run as an ordinary user (scripts/rootless go test ...)")
+	}
+	s := sessiontest.Start(t)
+	bus, err := atspi.Open(t.Context(), sessiontest.Getenv(s, "DBUS_SESSION_BUS_ADDRESS"))
+	must(t, err)
+	t.Cleanup(bus.Close)
+	number := sessiontest.Getenv(s, "DISPLAY")
+	clipboard, err := x11.OpenClipboard(t.Context(), number)
+	must(t, err)
+	t.Cleanup(clipboard.Close)
+	display, err := x11.Open(t.Context(), number)
+	must(t, err)
+	t.Cleanup(display.Close)
+	keyboard, err := display.OpenKeyboard(t.Context())
+	must(t, err)
+	return &desk{s, bus, clipboard, keyboard}
+}
+
+func (d *desk) typing(nl atspi.Newline) atspi.Typing {
+	return atspi.Typing{Keyboard: d.keyboard, Newline: nl}
+}
+
+// start runs a program on the desktop until the test's end.
+func (d *desk) start(t *testing.T, pkg, path string, args ...string) *process.Process {
+	t.Helper()
+	sessiontest.Need(t, path, pkg)
+	home := t.TempDir()
+	env := slices.DeleteFunc(d.Env(), func(kv string) bool { return strings.HasPrefix(kv, "HOME=") })
+	env = append(env, "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, ".config"),
+		"XDG_CACHE_HOME="+filepath.Join(home, ".cache"), "PATH=/usr/bin:/bin", "LANG=C.UTF-8")
+	p, err := process.Start(process.Spec{Path: path, Args: args, Dir: home, Env: env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("%s said: %s", path, p.Stderr())
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if err := p.End(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+// within bounds what a test waits for; a machine under load is slow.
+func within(t *testing.T, limit time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// one finds a control, waiting for it.
+func one(t *testing.T, a *atspi.App, q atspi.Query) *atspi.Node {
+	t.Helper()
+	var n *atspi.Node
+	_, err := a.Await(within(t, 20*time.Second), "a control", func(tree *atspi.Tree) (bool, error) {
+		var err error
+		n, err = tree.One(q)
+		return err == nil, nil
+	})
+	if err != nil {
+		logTree(t, a)
+		t.Fatalf("%v %q: %v", q.Roles, q.Names, err)
+	}
+	return n
+}
+
+// logTree shows what of an app is on screen.
+func logTree(t *testing.T, a *atspi.App) {
+	tree, err := a.Snapshot(t.Context())
+	if err != nil {
+		t.Log(err)
+		return
+	}
+	for _, n := range tree.Find(atspi.Query{States: atspi.Available}) {
+		t.Logf("%v %q: %v", n.Role, n.Name, n.States)
+	}
+}
+
+func button(name string) atspi.Query {
+	return atspi.Query{Roles: []atspi.Role{atspi.RoleButton}, Names: []string{name}, States: atspi.Actionable}
+}
+
+func entry(name string) atspi.Query {
+	return atspi.Query{
+		Roles: []atspi.Role{atspi.RoleEntry, atspi.RoleText}, Names: []string{name},
+		States: atspi.Actionable | atspi.StateEditable, Interfaces: atspi.HasText,
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

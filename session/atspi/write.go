@@ -1,0 +1,207 @@
+package atspi
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Newline says what Type does for a line break.
+type Newline int
+
+const (
+	// NoNewline refuses a text with a line break: in many a composer, Return sends.
+	NoNewline Newline = iota
+	// Return presses Return.
+	Return
+	// ShiftReturn presses Return with Shift, which doesn't send.
+	ShiftReturn
+)
+
+// How GenerateKeyboardEvent is to read its arguments (AtspiKeySynthType), and the key and modifiers used.
+const (
+	keySym         = 3
+	lockModifier   = 5
+	unlockModifier = 6
+
+	shift     = 1 << 0
+	control   = 1 << 2
+	returnSym = 0xff0d
+)
+
+// Keyboard is what Type types with: package x11's, say. AT-SPI's own (GenerateKeyboardEvent with a
+// string) drops characters that the layout has no key for, as it puts all of them on one key, in turn
+// and on a timer.
+type Keyboard interface {
+	// Type types the beginning of text and tells how many bytes that is. It's called again when they
+	// have arrived.
+	Type(ctx context.Context, text string) (int, error)
+}
+
+// Typing says how Type types.
+type Typing struct {
+	Keyboard Keyboard
+	Newline  Newline
+}
+
+// Clipboard is what Paste hands a text over with: package x11's, say.
+type Clipboard interface {
+	// Set offers text to whoever pastes, until something else is set.
+	Set(ctx context.Context, text string) error
+}
+
+// Type writes text into an editor and returns when the editor holds it. Where the app takes text whole
+// (EditableText), it replaces what is there; else it's typed at the caret of an editor that should be
+// empty.
+//
+// Errors: ErrInput, ErrTooLarge, ErrUnavailable before anything is written; ErrUnobserved if the editor
+// doesn't come to hold the text in ctx's time. Nothing is typed again.
+func (a *App) Type(ctx context.Context, n *Node, text string, how Typing) error {
+	whole := n.Interfaces.Has(HasEditableText)
+	if err := checkText(text); err != nil {
+		return err
+	}
+	if err := typable(text, how.Newline); err != nil && !whole {
+		return err
+	}
+	if err := a.confirm(ctx, n, Actionable); err != nil {
+		return err
+	}
+	if whole {
+		return a.replace(ctx, n, text)
+	}
+	return a.typeKeys(ctx, n, text, how)
+}
+
+// typeKeys awaits each part before the next: what Return does depends on what is there, and keys may
+// change their meaning.
+func (a *App) typeKeys(ctx context.Context, n *Node, text string, how Typing) error {
+	if err := a.Focus(ctx, n); err != nil {
+		return err
+	}
+	for typed := 0; typed < len(text); {
+		size, err := a.typePart(ctx, text[typed:], how)
+		if err != nil {
+			return err
+		}
+		typed += size
+		if err := a.awaitText(ctx, n, text[:typed]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// typePart types a line break, or as much as goes of a line.
+func (a *App) typePart(ctx context.Context, text string, how Typing) (int, error) {
+	line, _, _ := strings.Cut(text, "\n")
+	switch {
+	case line != "":
+		return how.Keyboard.Type(ctx, line)
+	case how.Newline == ShiftReturn:
+		return 1, a.chord(ctx, shift, returnSym)
+	}
+	return 1, a.key(ctx, returnSym, keySym)
+}
+
+// Paste writes text into an editor by way of the clipboard and returns when the editor holds it. It
+// takes the same time for any length, and line breaks send nothing.
+func (a *App) Paste(ctx context.Context, n *Node, text string, clipboard Clipboard) error {
+	if err := checkText(text); err != nil {
+		return err
+	}
+	if err := a.confirm(ctx, n, Actionable); err != nil {
+		return err
+	}
+	if err := clipboard.Set(ctx, text); err != nil {
+		return err
+	}
+	if err := a.Focus(ctx, n); err != nil {
+		return err
+	}
+	if err := a.chord(ctx, control, 'v'); err != nil {
+		return err
+	}
+	return a.awaitText(ctx, n, text)
+}
+
+func checkText(text string) error {
+	switch {
+	case len(text) > maxText:
+		return fail(ErrTooLarge, "%d bytes (at most %d)", len(text), maxText)
+	case !utf8.ValidString(text):
+		return fail(ErrInput, "the text isn't UTF-8")
+	}
+	return nil
+}
+
+func typable(text string, nl Newline) error {
+	for _, r := range text {
+		if r == '\n' && nl != NoNewline {
+			continue
+		}
+		if unicode.IsControl(r) || r == marker {
+			return fail(ErrInput, "%U can't be typed", r)
+		}
+	}
+	return nil
+}
+
+func (a *App) replace(ctx context.Context, n *Node, text string) error {
+	var done bool
+	if err := a.bus.call(ctx, method(n.Ref, "EditableText.SetTextContents", text), &done); err != nil {
+		return a.judge(ctx, err)
+	}
+	if !done {
+		return fail(ErrUnavailable, "%v %q takes no text", n.Role, n.Name)
+	}
+	return a.awaitText(ctx, n, text)
+}
+
+// chord presses a key with a modifier held, by its meaning: which keys these are depends on the layout.
+func (a *App) chord(ctx context.Context, modifier, sym int32) error {
+	if err := a.key(ctx, modifier, lockModifier); err != nil {
+		return err
+	}
+	err := a.key(ctx, sym, keySym)
+	// The modifier must not stay, whatever has become of ctx.
+	if e := a.key(context.WithoutCancel(ctx), modifier, unlockModifier); err == nil {
+		err = e
+	}
+	return err
+}
+
+func (a *App) key(ctx context.Context, code int32, kind uint32) error {
+	err := a.bus.call(ctx, method(keys, "DeviceEventController.GenerateKeyboardEvent", code, "", kind))
+	return a.judge(ctx, err)
+}
+
+// same compares an editor's text with what was sent, but for line breaks at the end, of which editors
+// show one more or less than they hold, and for the kind of a space, since editors on web pages keep one
+// at a line's end as U+00A0.
+func same(got, sent string) bool {
+	plain := strings.NewReplacer("\u00a0", " ")
+	return plain.Replace(strings.TrimRight(got, "\n")) == plain.Replace(strings.TrimRight(sent, "\n"))
+}
+
+// awaitText waits until an editor holds want. Keys are answered before the app has seen them, so what is there meanwhile means nothing.
+func (a *App) awaitText(ctx context.Context, n *Node, want string) error {
+	var got string
+	err := a.bus.until(ctx, a.Bus, "the text", func() (bool, error) {
+		text, err := a.Text(ctx, n)
+		if err == nil {
+			got = text
+		}
+		if gone(err) || ctx.Err() != nil {
+			return false, err
+		}
+		return err == nil && same(text, want), nil
+	})
+	if errors.Is(err, ErrDeadline) {
+		return fail(ErrUnobserved, "the editor holds %d characters, want %d: %w",
+			utf8.RuneCountInString(got), utf8.RuneCountInString(want), err)
+	}
+	return err
+}
