@@ -2,16 +2,20 @@ package podman_test
 
 import (
 	"bytes"
-	"fmt"
+	"crypto/ed25519"
+	"encoding/pem"
+	"errors"
+	"io"
 	"net"
 	"net/url"
 	"os"
-	"os/exec"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"strings"
+	"sync"
 	"testing"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/berth-run/berth/backends"
 	"github.com/berth-run/berth/backends/backendtest"
@@ -20,10 +24,11 @@ import (
 	"github.com/berth-run/berth/oci"
 )
 
-// TestSSH reaches this user's own Podman the way one of another machine is: through an sshd, here on
-// loopback with keys of the test's.
+// TestSSH reaches this user's own Podman the way one of another machine is: by ssh, here on loopback
+// with keys of the test's.
 func TestSSH(t *testing.T) {
 	local := testrig.Podman(t)
+	probe := testrig.Probe(t) // built with the user's own home
 	sshd := startSSHD(t)
 	b, err := podman.New(t.Context(), podman.Options{
 		URL: sshd.url(podman.Socket(local)), Identity: filepath.Join(sshd.dir, "user"),
@@ -35,7 +40,7 @@ func TestSSH(t *testing.T) {
 	if info, err := b.Info(t.Context()); err != nil || !info.Remote {
 		t.Errorf("info %+v, %v", info, err)
 	}
-	r := newRigWith(t, b, backendtest.NewImage(t, testrig.Probe(t), nil))
+	r := newRigWith(t, b, backendtest.NewImage(t, probe, nil))
 	s := r.start(t, r.config(t, oci.ShardSpec{}))
 	// The end of stdin comes through, and all before it.
 	in := bytes.Repeat([]byte("berth\n"), 1<<18)
@@ -52,86 +57,157 @@ func TestSSH(t *testing.T) {
 func TestSSHRefused(t *testing.T) {
 	local := testrig.Podman(t)
 	sshd := startSSHD(t)
-	keygen(t, filepath.Join(sshd.dir, "stranger"))
+	writeKey(t, filepath.Join(sshd.dir, "stranger"), newKey(t))
 	_, err := podman.New(t.Context(), podman.Options{
 		URL: sshd.url(podman.Socket(local)), Identity: filepath.Join(sshd.dir, "stranger"),
 	})
-	wantErr(t, err, backends.ErrUnavailable, fmt.Sprintf("127.0.0.1:%d", sshd.port))
+	wantErr(t, err, backends.ErrUnavailable, sshd.addr)
 	if strings.Contains(err.Error(), "\n") {
 		t.Errorf("%q isn't one line", err)
 	}
 }
 
-// sshd is one of this user's, on loopback. dir has its files and the key `user` that it lets in.
+// sshd is one of this user's, on loopback, in this process: it speaks the protocol by Go's own
+// library, passes connections on to unix sockets as OpenSSH does, and lets in one key.
 type sshd struct {
-	dir  string
-	port int
+	addr string
+	// dir has the key that is let in, `user`.
+	dir    string
+	config *ssh.ServerConfig
 }
 
 func (s sshd) url(socket string) string {
-	me, err := user.Current()
-	if err != nil {
-		panic(err)
-	}
-	u := url.URL{Scheme: "ssh", User: url.User(me.Username), Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)), Path: socket}
+	u := url.URL{Scheme: "ssh", User: url.User("berth"), Host: s.addr, Path: socket}
 	return u.String()
 }
 
 // startSSHD also gives the test a home whose known hosts are that one.
 func startSSHD(t *testing.T) sshd {
 	t.Helper()
-	bin, err := exec.LookPath("/usr/sbin/sshd") // it wants to be called by its whole path
-	if p := os.Getenv("BERTH_TEST_SSHD"); p != "" {
-		bin, err = p, nil
-	}
+	dir := t.TempDir()
+	host, user := newKey(t), newKey(t)
+	writeKey(t, filepath.Join(dir, "user"), user)
+	allowed := publicKey(t, user).Marshal()
+	s := sshd{dir: dir, config: &ssh.ServerConfig{
+		PublicKeyCallback: func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
+			if !bytes.Equal(key.Marshal(), allowed) {
+				return nil, errors.New("not a key of this host's")
+			}
+			return &ssh.Permissions{}, nil
+		},
+	}}
+	signer, err := ssh.NewSignerFromKey(host)
 	if err != nil {
-		t.Skip("no sshd: install it (Debian: `apt install openssh-server`)")
+		t.Fatal(err)
 	}
-	s := sshd{dir: t.TempDir(), port: freePort(t)}
-	keygen(t, filepath.Join(s.dir, "host"))
-	keygen(t, filepath.Join(s.dir, "user"))
-	config := fmt.Sprintf("Port %d\nListenAddress 127.0.0.1\nHostKey %[2]s/host\nAuthorizedKeysFile %[2]s/user.pub\n"+
-		"PidFile none\nUsePAM no\nStrictModes no\nPasswordAuthentication no\n", s.port, s.dir)
-	write(t, filepath.Join(s.dir, "config"), config)
-	home := filepath.Join(s.dir, "home")
+	s.config.AddHostKey(signer)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.addr = l.Addr().String()
+	home := filepath.Join(dir, "home")
 	if err := os.MkdirAll(filepath.Join(home, ".ssh"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	key, err := os.ReadFile(filepath.Join(s.dir, "host.pub"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(home, ".ssh/known_hosts"), fmt.Sprintf("[127.0.0.1]:%d %s", s.port, key))
+	write(t, filepath.Join(home, ".ssh/known_hosts"), knownhosts.Line([]string{s.addr}, signer.PublicKey())+"\n")
 	t.Setenv("HOME", home)
 	t.Setenv("SSH_AUTH_SOCK", "")
-	log := filepath.Join(s.dir, "log")
-	cmd := exec.Command(bin, "-D", "-E", log, "-f", filepath.Join(s.dir, "config"))
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	var open sync.WaitGroup
+	open.Go(func() { s.accept(l, &open) })
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if t.Failed() {
-			said, err := os.ReadFile(log)
-			t.Logf("sshd said:\n%s (%v)", said, err)
-		}
-	})
-	eventually(t, "sshd listens", func() bool {
-		c, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)))
-		if err == nil {
-			c.Close()
-		}
-		return err == nil
+		l.Close()
+		open.Wait()
 	})
 	return s
 }
 
-func keygen(t *testing.T, file string) {
-	t.Helper()
-	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", file).CombinedOutput(); err != nil {
-		t.Fatalf("ssh-keygen: %v\n%s", err, out)
+func (s sshd) accept(l net.Listener, open *sync.WaitGroup) {
+	var conns []net.Conn
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			break
+		}
+		conns = append(conns, c)
+		open.Go(func() { s.serve(c) })
 	}
+	for _, c := range conns {
+		c.Close()
+	}
+}
+
+// serve answers one client until it goes.
+func (s sshd) serve(c net.Conn) {
+	defer c.Close()
+	_, channels, requests, err := ssh.NewServerConn(c, s.config)
+	if err != nil {
+		return
+	}
+	go ssh.DiscardRequests(requests)
+	for ch := range channels {
+		go forward(ch)
+	}
+}
+
+// forward is OpenSSH's direct-streamlocal: the client names a unix socket to be connected with.
+func forward(ch ssh.NewChannel) {
+	var to struct {
+		Socket, Reserved string
+		Port             uint32
+	}
+	if ch.ChannelType() != "direct-streamlocal@openssh.com" || ssh.Unmarshal(ch.ExtraData(), &to) != nil {
+		_ = ch.Reject(ssh.UnknownChannelType, "only unix sockets")
+		return
+	}
+	target, err := net.Dial("unix", to.Socket)
+	if err != nil {
+		_ = ch.Reject(ssh.ConnectionFailed, err.Error())
+		return
+	}
+	defer target.Close()
+	stream, requests, err := ch.Accept()
+	if err != nil {
+		return
+	}
+	defer stream.Close()
+	go ssh.DiscardRequests(requests)
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		_, _ = io.Copy(target, stream)
+		_ = target.(*net.UnixConn).CloseWrite()
+	}()
+	_, _ = io.Copy(stream, target)
+	_ = stream.CloseWrite()
+	<-sent
+}
+
+func newKey(t *testing.T) ed25519.PrivateKey {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func publicKey(t *testing.T, key ed25519.PrivateKey) ssh.PublicKey {
+	t.Helper()
+	pub, err := ssh.NewPublicKey(key.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pub
+}
+
+func writeKey(t *testing.T, file string, key ed25519.PrivateKey) {
+	t.Helper()
+	block, err := ssh.MarshalPrivateKey(key, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, file, string(pem.EncodeToMemory(block)))
 }
 
 func write(t *testing.T, file, text string) {
@@ -139,14 +215,4 @@ func write(t *testing.T, file, text string) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }

@@ -72,7 +72,7 @@ func Worker(t testing.TB) string {
 func build(t testing.TB, command string) string {
 	t.Helper()
 	p := filepath.Join(t.TempDir(), filepath.Base(command))
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", p, "github.com/berth-run/berth/"+command)
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", p, "github.com/berth-run/berth/"+command)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("building %s: %v\n%s", command, err, out)
