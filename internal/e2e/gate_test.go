@@ -51,6 +51,7 @@ func (p *project) newGate(script string) *gate {
 	}
 	g.Server = httptest.NewServer(g)
 	p.t.Cleanup(g.die)
+	p.t.Cleanup(func() { p.noToken(g) }) // in any file of any run, however it ended
 	p.env = append(p.env, "OPENAI_BASE_URL="+g.URL+"/v1", "MST_LLM_AUTH_COMMAND=cat "+string(g.token))
 	return g
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -123,6 +124,24 @@ func (p *project) tree(s *leak.Scanner, place, dir string) {
 	}
 }
 
+// noToken checks what the project's runs have left on disk.
+func (p *project) noToken(g *gate) {
+	p.t.Helper()
+	token, err := g.token.Current()
+	if err != nil {
+		p.t.Error(err)
+		return
+	}
+	s := leak.New(leak.Secret{Name: "the token", Value: token})
+	for _, dir := range p.runs() {
+		p.tree(s, "run", dir)
+	}
+	p.tree(s, "temporary files", p.path("tmp"))
+	for _, f := range s.Found() {
+		p.t.Error(f)
+	}
+}
+
 // logged is the gateway's log as it is.
 func (g *gate) logged() string {
 	g.mu.Lock()
@@ -184,6 +203,30 @@ func checkMasked(t *testing.T, p *project, runID string) {
 		if n := strings.Count(string(body), redact.Mask); n < 2*forms { // the output, and the text
 			t.Errorf("%s has %d masks", path, n)
 		}
+	}
+}
+
+// TestServerTokenWithNoServer hands a bearer to a shard whose MCP server doesn't answer: the way of
+// an error is no way out for it either.
+func TestServerTokenWithNoServer(t *testing.T) {
+	p := newProject(t, sayCases("a"), func(eval object) {
+		eval["servers"] = object{"wiki": object{
+			"transport": "http", "serverUrl": "http://127.0.0.1:9/eval", "auth": object{"accessTokenEnv": "WIKI"},
+		}}
+	})
+	bearer := "wiki-" + rand.Text()
+	g := p.newGate(echo)
+	c := p.start("--secrets-file", p.write("secrets.env", "WIKI="+bearer+"\n"))
+	r := c.wait()
+	r.expect(t, 4, "wiki")
+	s := leak.New(leak.Secret{Name: "the bearer", Value: bearer})
+	if err := s.Engine(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.lookAround(s, c, g, runner.CredentialFile)
+	s.Text("stdout", r.stdout)
+	if got := s.Found(); len(got) > 0 {
+		t.Errorf("found %v", got)
 	}
 }
 
