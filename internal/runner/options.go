@@ -180,8 +180,8 @@ func count(field func(*Options) *int64) func(*Options, string) error {
 func duration(field func(*Options) *time.Duration) func(*Options, string) error {
 	return func(o *Options, v string) error {
 		d, err := time.ParseDuration(v)
-		if err != nil || d <= 0 {
-			return errors.New("want a duration such as 90s or 10m")
+		if err != nil || d < time.Second {
+			return errors.New("want a duration of a second or more, such as 90s or 10m")
 		}
 		*field(o) = d
 		return nil

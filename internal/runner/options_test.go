@@ -38,6 +38,7 @@ func TestParseOptionsRefuses(t *testing.T) {
 		{[]string{"pids=0"}, "at least 1"},
 		{[]string{"cpuWeight=10001"}, "from 1 to 10000"},
 		{[]string{"deadman=soon"}, "such as 90s"},
+		{[]string{"deadman=999ms"}, "a second or more"},
 	} {
 		_, err := ParseOptions(c.pairs)
 		if !errors.Is(err, ErrOption) || !strings.Contains(err.Error(), c.want) {

@@ -18,6 +18,8 @@ const (
 	removeWithin = time.Minute
 	// keepWithin bounds telling a worker that its shard is kept.
 	keepWithin = 5 * time.Second
+	// keepAliveMost is the longest time between two signs of life on a link.
+	keepAliveMost = 10 * time.Second
 	// endWithin is how long the engine may take to say that a shard has ended whose link is lost.
 	endWithin = 2 * time.Second
 )
@@ -138,7 +140,7 @@ func (s *shard) linked(ctx context.Context, sh backends.Shard, use func(context.
 	}()
 	var l *channel.Client
 	err := s.out.Steps.time("channel", func() (err error) {
-		l, err = channel.Dial(alive, ChannelOpener(sh), channel.Options{})
+		l, err = channel.Dial(alive, ChannelOpener(sh), channel.Options{Timing: channel.Timing{KeepAlive: s.keepAlive()}})
 		return err
 	})
 	if err == nil {
@@ -158,6 +160,10 @@ func (s *shard) linked(ctx context.Context, sh backends.Shard, use func(context.
 	}
 	return err
 }
+
+// keepAlive is how often the worker hears of us when there is nothing to say: several times within
+// what its dead man's switch waits.
+func (s *shard) keepAlive() time.Duration { return min(keepAliveMost, s.Options.Deadman/3) }
 
 // leave tells the worker what becomes of its shard: it stays, or it ends in good order. A worker that
 // is dead, or to die, isn't told.
