@@ -5,6 +5,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestCoordinatorKilled: what a killed berth leaves is found by name of its run, told by ps and by a
@@ -40,10 +41,16 @@ func TestCoordinatorKilled(t *testing.T) {
 	m.noTrace(m.shard.ID)
 }
 
-// TestDeadMansSwitch: a shard whose owner is gone, and that nobody sweeps, ends itself.
+// TestDeadMansSwitch: a shard whose owner is gone, and that nobody sweeps, ends itself. One whose
+// owner is alive doesn't, however little there is to say.
 func TestDeadMansSwitch(t *testing.T) {
-	m := useAlone(t).project(t, sayCases("first", "second", "third")).midway("deadman=5s")
-	runID, _ := m.running()
+	const deadman = 3 * time.Second
+	m := useAlone(t).project(t, sayCases("first", "second", "third")).midway("deadman=" + deadman.String())
+	time.Sleep(2 * deadman) // what is awaited is that nothing happens
+	runID, up := m.running()
+	if len(up) != 1 || up[0].State != "running" {
+		t.Fatalf("with its owner alive: %+v", up)
+	}
 	m.run.signal(syscall.SIGKILL)
 	m.run.wait()
 	if status := podmanDo(t, "wait", m.shard.ID); status != "3" {

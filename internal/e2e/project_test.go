@@ -57,7 +57,7 @@ func (tools tools) project(t *testing.T, cases []object, change ...func(eval obj
 	}
 	eval := object{
 		"name": "e2e", "datasets": []string{"./cases.json"}, "client": "berth/client/codex", "model": classic,
-		"clientOptions": object{"timeout": 60000}, "redactStoredResponses": false,
+		"redactStoredResponses": false,
 	}
 	for _, f := range change {
 		f(eval)
