@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/godbus/dbus/v5"
 
@@ -21,6 +23,8 @@ const (
 	collection  = "org.freedesktop.Secret.Collection"
 	item        = "org.freedesktop.Secret.Item"
 
+	unknownService = "org.freedesktop.DBus.Error.ServiceUnknown"
+
 	// none is how a method says that there's no such object, or no prompt.
 	none = dbus.ObjectPath("/")
 )
@@ -34,6 +38,9 @@ func Open(ctx context.Context, conn *dbus.Conn) error {
 	if _, err := bus.AwaitOwner(ctx, conn, Name); err != nil {
 		return code.Errorf(code.KeyringAbsent, "no Secret Service on the session bus: %w", err)
 	}
+	if err := greet(ctx, conn); err != nil {
+		return err
+	}
 	if err := unlock(ctx, conn); err != nil {
 		return err
 	}
@@ -41,6 +48,25 @@ func Open(ctx context.Context, conn *dbus.Conn) error {
 		return err
 	}
 	return prove(ctx, conn)
+}
+
+// greet makes the caller known to the daemon. gnome-keyring-daemon has its name before it knows its
+// callers: a call from those first moments is answered as if there were no keyring (its "assertion
+// 'client' failed"), or no such method. An answer of its own shows that it has come past them.
+func greet(ctx context.Context, conn *dbus.Conn) error {
+	for {
+		err := call(ctx, conn, servicePath, "org.freedesktop.DBus.Properties.Get", service, "Collections").Err
+		var reply dbus.Error
+		if !errors.As(err, &reply) || !strings.HasPrefix(reply.Name, "org.freedesktop.DBus.Error.Unknown") ||
+			reply.Name == unknownService {
+			return failed("greeting the keyring", err)
+		}
+		select {
+		case <-time.After(time.Millisecond): // there is no signal for it
+		case <-ctx.Done():
+			return failed("greeting the keyring", context.Cause(ctx))
+		}
+	}
 }
 
 // Check tells whether an app would get at its secrets now: the service is there (else ErrAbsent), the
@@ -103,14 +129,17 @@ func call(ctx context.Context, conn *dbus.Conn, path dbus.ObjectPath, method str
 	return conn.Object(Name, path).CallWithContext(ctx, method, dbus.FlagNoAutoStart, args...)
 }
 
-// failed gives a D-Bus error the code that it stands for.
+// failed gives a D-Bus error the code that it stands for; nil stays nil.
 func failed(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
 	var reply dbus.Error
 	if !errors.As(err, &reply) {
 		return code.Errorf(code.KeyringAbsent, "%s: %w", doing, err)
 	}
 	switch reply.Name {
-	case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner",
+	case unknownService, "org.freedesktop.DBus.Error.NameHasNoOwner",
 		"org.freedesktop.DBus.Error.NoReply":
 		return code.Errorf(code.KeyringAbsent, "%s: no Secret Service on the session bus: %w", doing, err)
 	default:

@@ -154,6 +154,20 @@ func run(t *testing.T, spec process.Spec) *process.Process {
 	return p
 }
 
+// TestOpenAtOnce: the daemon has its name before it knows its callers, and then says that there's no
+// keyring. That's a matter of a moment, so it's tried often.
+func TestOpenAtOnce(t *testing.T) {
+	for i := range 25 {
+		home := t.TempDir()
+		if err := keyring.Write(filepath.Join(home, ".local", "share")); err != nil {
+			t.Fatal(err)
+		}
+		if err := keyring.Open(t.Context(), lone(t, home)); err != nil {
+			t.Fatalf("start %d: %v", i, err)
+		}
+	}
+}
+
 func TestAbsent(t *testing.T) {
 	conn := lone(t, "")
 	if err := keyring.Check(t.Context(), conn); !errors.Is(err, keyring.ErrAbsent) {
