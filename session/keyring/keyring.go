@@ -50,23 +50,34 @@ func Open(ctx context.Context, conn *dbus.Conn) error {
 	return prove(ctx, conn)
 }
 
-// greet makes the caller known to the daemon. gnome-keyring-daemon has its name before it knows its
-// callers: a call from those first moments is answered as if there were no keyring (its "assertion
-// 'client' failed"), or no such method. An answer of its own shows that it has come past them.
+// greet waits until the daemon knows the caller. gnome-keyring-daemon has its name before it can tell
+// its callers apart: a call from those first moments is answered as if there were no keyring at all
+// (its "assertion 'client' failed"), or no such method. Who is known sees the session's collection at
+// least, which always exists.
 func greet(ctx context.Context, conn *dbus.Conn) error {
+	const again = time.Millisecond // there is no signal for it
 	for {
-		err := call(ctx, conn, servicePath, "org.freedesktop.DBus.Properties.Get", service, "Collections").Err
-		var reply dbus.Error
-		if !errors.As(err, &reply) || !strings.HasPrefix(reply.Name, "org.freedesktop.DBus.Error.Unknown") ||
-			reply.Name == unknownService {
+		var list dbus.Variant
+		err := call(ctx, conn, servicePath, "org.freedesktop.DBus.Properties.Get", service, "Collections").Store(&list)
+		if known, _ := list.Value().([]dbus.ObjectPath); len(known) > 0 {
+			return nil
+		}
+		if err != nil && !early(err) {
 			return failed("greeting the keyring", err)
 		}
 		select {
-		case <-time.After(time.Millisecond): // there is no signal for it
+		case <-time.After(again):
 		case <-ctx.Done():
 			return failed("greeting the keyring", context.Cause(ctx))
 		}
 	}
+}
+
+// early tells the errors of a daemon that hasn't put up its objects yet.
+func early(err error) bool {
+	var reply dbus.Error
+	return errors.As(err, &reply) && reply.Name != unknownService &&
+		strings.HasPrefix(reply.Name, "org.freedesktop.DBus.Error.Unknown")
 }
 
 // Check tells whether an app would get at its secrets now: the service is there (else ErrAbsent), the
