@@ -3,13 +3,15 @@ package podman
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// shmPath is Podman's own to mount, by its shm_size.
+// shmPath has to be in the spec. What Podman mounts there by itself (shm_size) is a file system of the
+// engine's machine, bound in; a mount of the request's takes its place.
 const shmPath = "/dev/shm"
 
 // systemMounts are those that Podman makes in every container, with what it gives them. A spec may
@@ -35,7 +37,7 @@ func (r *createRequest) takeMounts(mounts []specs.Mount, user specs.User) error 
 			return fmt.Errorf("mount %s: %w", m.Destination, err)
 		}
 	}
-	if r.ShmSize == 0 {
+	if !slices.ContainsFunc(r.Mounts, func(m specs.Mount) bool { return m.Destination == shmPath }) {
 		return invalid("mount %s is missing, which leaves its size to the engine", shmPath)
 	}
 	return nil
@@ -51,9 +53,6 @@ func (r *createRequest) takeMount(m specs.Mount, user specs.User) error {
 	o, err := parseOptions(m.Options)
 	if err != nil {
 		return err
-	}
-	if m.Destination == shmPath {
-		return r.takeShm(o)
 	}
 	out, err := o.tmpfs(m.Destination, user)
 	r.Mounts = append(r.Mounts, out)
@@ -76,22 +75,6 @@ func checkSystemMount(m, made specs.Mount) error {
 		if g, ok := got[k]; !ok || g != v {
 			return invalid("Podman mounts it without %s", k.text(v))
 		}
-	}
-	return nil
-}
-
-func (r *createRequest) takeShm(o options) error {
-	for k, v := range o {
-		switch {
-		case k == "size":
-			r.ShmSize = v
-		case k == "mode" && v == 0o1777, k == "nosuid", k == "noexec", k == "nodev":
-		default:
-			return invalid("Podman mounts it without %s", k.text(v))
-		}
-	}
-	if r.ShmSize <= 0 {
-		return invalid("it has no size")
 	}
 	return nil
 }

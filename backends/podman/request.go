@@ -46,7 +46,6 @@ type createRequest struct {
 	ReadOnly          bool          `json:"read_only_filesystem"`
 	ReadWriteTmpfs    bool          `json:"read_write_tmpfs"`
 	Mounts            []specs.Mount `json:"mounts"`
-	ShmSize           int64         `json:"shm_size"`
 	ImageVolumes      string        `json:"image_volume_mode"`
 	RootfsPropagation string        `json:"rootfs_propagation,omitempty"`
 	// Volatile spares the syncs of a file system that is thrown away.

@@ -48,7 +48,7 @@ func TestTranslate(t *testing.T) {
 		"entrypoint": []any{oci.WorkerPath}, "command": []any{"init"},
 		"init": false, "remove": false, "restart_policy": "no", "systemd": "false", "sdnotifyMode": "ignore",
 		"unsetenvall": true, "env_host": false, "httpproxy": false, "manage_password": false,
-		"image_volume_mode": "ignore", "shm_size": float64(oci.ShmBytes), "rootfs_propagation": "private",
+		"image_volume_mode": "ignore", "shm_size": nil, "rootfs_propagation": "private",
 		"pidns": private, "utsns": private, "ipcns": private, "cgroupns": private,
 		"userns": map[string]any{"nsmode": "host"}, "netns": map[string]any{"nsmode": "none"},
 		"r_limits": []any{map[string]any{"type": "core", "hard": 0.0, "soft": 0.0}},
@@ -69,9 +69,13 @@ func TestTranslate(t *testing.T) {
 			t.Errorf("%s isn't masked", p)
 		}
 	}
-	if m := r.Mounts[0]; m.Destination != oci.RunDir || !slices.Equal(m.Options,
-		[]string{"rw", "notmpcopyup", "U", "nosuid", "nodev", "noexec", "mode=0700", "size=268435456"}) {
+	if m := r.Mounts[0]; m.Destination != "/dev/shm" || !slices.Equal(m.Options,
+		[]string{"rw", "notmpcopyup", "nosuid", "nodev", "noexec", "mode=1777", "size=536870912"}) {
 		t.Errorf("first mount %+v", m)
+	}
+	if m := r.Mounts[1]; m.Destination != oci.RunDir || !slices.Equal(m.Options,
+		[]string{"rw", "notmpcopyup", "U", "nosuid", "nodev", "noexec", "mode=0700", "size=268435456"}) {
+		t.Errorf("second mount %+v", m)
 	}
 }
 
@@ -167,7 +171,7 @@ func TestTranslateRefuses(t *testing.T) {
 			s.Mounts = append(s.Mounts, specs.Mount{Destination: "/x", Type: "bind", Source: "/"})
 		}},
 		{"/dev/shm is missing", func(s *specs.Spec) { s.Mounts = slices.DeleteFunc(s.Mounts, at("/dev/shm")) }},
-		{"/dev/shm: Podman mounts it without ro", addOption("/dev/shm", "ro")},
+		{"/dev/shm: option ro can't", addOption("/dev/shm", "ro")},
 		{"/proc: Podman mounts it without ro", addOption("/proc", "ro")},
 		{"/tmp: option huge can't", addOption("/tmp", "huge")},
 		{"/tmp: option mode is there twice", addOption("/tmp", "mode=0700")},
