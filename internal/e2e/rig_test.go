@@ -124,7 +124,7 @@ var binaries = sync.OnceValue(func() error {
 		"berth": "../../cmd/berth", "berth-worker-linux-" + arch: "../../cmd/berth-worker",
 		"overlay/opt/berth-sample/notes": "../../testdata/mcp/notes",
 	} {
-		cmd := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(dir, file), pkg)
+		cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-o", filepath.Join(dir, file), pkg)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("%s: %w\n%s", cmd, err, out)
