@@ -47,6 +47,7 @@ func (s *Session) removeFiles() {
 	os.Remove(ReadyFile(s.cfg.RuntimeDir))
 	os.Remove(s.cfg.runtime("bus"))
 	os.RemoveAll(s.cfg.runtime("at-spi"))
+	os.RemoveAll(s.cfg.runtime("keyring"))
 	s.removeDisplay()
 }
 

@@ -121,7 +121,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 		}
 		<-s.Done()
 	}
-	for _, path := range []string{"bus", "at-spi", "session/ready"} {
+	for _, path := range []string{"bus", "at-spi", "keyring", "session/ready"} {
 		if _, err := os.Stat(filepath.Join(cfg.RuntimeDir, path)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s is left: %v", path, err)
 		}
