@@ -185,8 +185,7 @@ func (s *Session) Env() []string {
 // Bus is the session's connection to the session bus. It's shared: don't close it.
 func (s *Session) Bus() *dbus.Conn { return s.conn }
 
-// Accessibility is the session's connection to the accessibility bus, which has registered for events:
-// apps keep their cache of objects only for as long as somebody has. It's shared: don't close it.
+// Accessibility is the session's connection to the accessibility bus. It's shared: don't close it.
 func (s *Session) Accessibility() *dbus.Conn { return s.a11y }
 
 // ReadyFile is where a session in runtimeDir writes its Timings, as JSON, when it's ready.
