@@ -88,14 +88,32 @@ func moveAll(root *os.Root, from, to string) error {
 	}
 	for _, e := range entries {
 		target := path.Join(to, e.Name())
-		if err := root.Rename(target, path.Join(old, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := move(root, target, path.Join(old, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		if err := root.Rename(path.Join(from, e.Name()), target); err != nil {
+		if err := move(root, path.Join(from, e.Name()), target); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// move renames, also a folder that its owner may not write to: its parent is an entry of it.
+func move(root *os.Root, from, to string) error {
+	info, err := root.Lstat(from)
+	if err != nil {
+		return err
+	}
+	locked := info.IsDir() && info.Mode()&0o200 == 0
+	if locked {
+		if err := root.Chmod(from, info.Mode()|0o200); err != nil {
+			return err
+		}
+	}
+	if err := root.Rename(from, to); err != nil || !locked {
+		return err
+	}
+	return root.Chmod(to, info.Mode())
 }
 
 // get packs a file or folder; what it can't read becomes a reply in the place of the end.
