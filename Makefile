@@ -43,7 +43,7 @@ clean: ## remove what was built here; images and caches stay
 
 ## Checking
 
-test: prereqs build ## every test, as an unprivileged user, with a summary of what was skipped and why
+test: prereqs-tests build ## every test, as an unprivileged user, with a summary of what was skipped and why
 	@scripts/test
 
 check: ## format, vet, import directions and the unit tests; no engine needed
@@ -69,6 +69,9 @@ $(GOLANGCI):
 prereqs: ## install what's missing for building and running, or say what is
 	@scripts/prereqs
 
+prereqs-tests:
+	@scripts/prereqs --tests
+
 ## Measuring
 
 BENCH := scripts/run-bench
@@ -88,4 +91,4 @@ bench-memory: bench-build ## what a shard takes while Codex is at work
 bench-build: prereqs build
 	@$(BUILD) -o bin/bench ./scripts/bench
 
-.PHONY: help run image build cross generate clean test spectest check lint fmt prereqs bench-channel bench-start bench-run bench-memory bench-build
+.PHONY: help run image build cross generate clean test spectest check lint fmt prereqs prereqs-tests bench-channel bench-start bench-run bench-memory bench-build
