@@ -80,13 +80,13 @@ func accessibilityOn(ctx context.Context, s *Session, _ io.Reader) error {
 	return err
 }
 
-// registryAnswers registers for events: without a listener apps send none, and answer no
-// Cache.GetItems.
+// registryAnswers asks for something that changes nothing. It doesn't register for events: what an app
+// caches is decided when it first hears of a listener, which is for the driver to time.
 func registryAnswers(ctx context.Context, s *Session, _ io.Reader) error {
 	const name = "org.a11y.atspi.Registry"
 	if _, err := bus.AwaitOwner(ctx, s.a11y, name); err != nil {
 		return err
 	}
 	registry := s.a11y.Object(name, "/org/a11y/atspi/registry")
-	return registry.CallWithContext(ctx, name+".RegisterEvent", dbus.FlagNoAutoStart, "object:", []string{}, "").Err
+	return registry.CallWithContext(ctx, name+".GetRegisteredEvents", dbus.FlagNoAutoStart).Err
 }

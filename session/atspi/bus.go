@@ -7,6 +7,7 @@ package atspi
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/godbus/dbus/v5"
 
@@ -29,10 +30,14 @@ var (
 type Bus struct {
 	conn   *dbus.Conn
 	events *hub
+
+	mu         sync.Mutex
+	registered bool
 }
 
-// Open connects to the accessibility bus that belongs to the session bus at address, and asks all apps
-// to report changes: before somebody has, they report none and answer no Cache.GetItems.
+// Open connects to the accessibility bus that belongs to the session bus at address. Open one for each
+// start of an app, and close it when the app has ended: the next app mustn't find a listener when it
+// starts (see App.Ready).
 func Open(ctx context.Context, address string) (*Bus, error) {
 	session, err := bus.Connect(ctx, address)
 	if err != nil {
@@ -55,27 +60,40 @@ func OpenAddress(ctx context.Context, address string) (*Bus, error) {
 		return nil, err
 	}
 	b := &Bus{conn: conn, events: events}
-	if err := b.listen(ctx); err != nil {
-		b.Close()
-		return nil, fmt.Errorf("registering for accessibility events: %w", err)
+	for _, iface := range []string{eventObject, eventWindow} {
+		if err := conn.AddMatchSignalContext(ctx, dbus.WithMatchInterface(iface)); err != nil {
+			b.Close()
+			return nil, err
+		}
 	}
 	return b, nil
 }
 
-// listen has the bus deliver events and the apps send them.
-func (b *Bus) listen(ctx context.Context) error {
-	for _, iface := range []string{eventObject, eventWindow} {
-		if err := b.conn.AddMatchSignalContext(ctx, dbus.WithMatchInterface(iface)); err != nil {
-			return err
-		}
-	}
+// register asks all apps to report changes, once. Before somebody has, they report none and answer no
+// Cache.GetItems.
+//
+// It must not come too early: an app that is asked makes its cache then and there, keeps it for life, and
+// adds what it's told of as new. A document that Chromium attaches later is none of that, and nothing in
+// it is ever cached.
+func (b *Bus) register(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	for _, class := range []string{"object:", "window:"} {
-		object := b.conn.Object(registry.Bus, registry.Path) // the call starts the registry if need be
-		if err := object.CallWithContext(ctx, registryName+".RegisterEvent", 0, class, []string{}, "").Err; err != nil {
-			return err
+		if b.registered {
+			return nil
+		}
+		if err := b.call(ctx, method(registry, "Registry.RegisterEvent", class, []string{}, "")); err != nil {
+			return judge(err)
 		}
 	}
+	b.registered = true
 	return nil
+}
+
+func (b *Bus) isRegistered() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.registered
 }
 
 // Close ends the connection, and with it all waiting.

@@ -17,7 +17,7 @@ type page struct {
 	posts chan string
 }
 
-func newPage(t *testing.T) *page {
+func newPage(t testing.TB) *page {
 	p := &page{posts: make(chan string, 16)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
@@ -47,14 +47,12 @@ func (p *page) posted(t *testing.T) string {
 var chromium = atspi.Identity{Names: []string{"chromium"}, Processes: []string{"chromium"}}
 
 // browse shows a page in a window of its own.
-func (d *desk) browse(t *testing.T, url string, flags ...string) *atspi.App {
+func (d *desk) browse(t testing.TB, url string, flags ...string) *atspi.App {
 	t.Helper()
 	flags = append(flags, "--app="+url, "--no-first-run", "--disable-gpu", "--password-store=basic",
 		"--disable-background-networking", "--user-data-dir="+t.TempDir())
 	d.start(t, "chromium", "/usr/bin/chromium", flags...)
-	app, err := d.bus.Find(within(t, 2*time.Minute), chromium)
-	must(t, err)
-	return app
+	return d.find(t, chromium)
 }
 
 const accessible = "--force-renderer-accessibility"

@@ -23,23 +23,19 @@ const (
 	lines = "first line\nzweite Zeile: äöü\n\n  fourth, after an empty one: 漢字 🙂\n\tlast"
 )
 
-// desk is a real session with a connection to its accessibility bus.
+// desk is a real session, and what its apps are written to with.
 type desk struct {
 	*session.Session
-	bus       *atspi.Bus
 	clipboard *x11.Clipboard
 	keyboard  *x11.Keyboard
 }
 
-func newDesk(t *testing.T) *desk {
+func newDesk(t testing.TB) *desk {
 	t.Helper()
 	if os.Geteuid() == 0 {
 		t.Skip("Chromium doesn't start as root: run as an ordinary user (scripts/rootless go test ...)")
 	}
 	s := sessiontest.Start(t)
-	bus, err := atspi.Open(t.Context(), sessiontest.Getenv(s, "DBUS_SESSION_BUS_ADDRESS"))
-	must(t, err)
-	t.Cleanup(bus.Close)
 	number := sessiontest.Getenv(s, "DISPLAY")
 	clipboard, err := x11.OpenClipboard(t.Context(), number)
 	must(t, err)
@@ -49,7 +45,18 @@ func newDesk(t *testing.T) *desk {
 	t.Cleanup(display.Close)
 	keyboard, err := display.OpenKeyboard(t.Context())
 	must(t, err)
-	return &desk{s, bus, clipboard, keyboard}
+	return &desk{s, clipboard, keyboard}
+}
+
+// find waits for an app that was just started.
+func (d *desk) find(t testing.TB, id atspi.Identity) *atspi.App {
+	t.Helper()
+	bus, err := atspi.Open(t.Context(), sessiontest.Getenv(d.Session, "DBUS_SESSION_BUS_ADDRESS"))
+	must(t, err)
+	t.Cleanup(bus.Close)
+	app, err := bus.Find(within(t, 2*time.Minute), id)
+	must(t, err)
+	return app
 }
 
 func (d *desk) typing(nl atspi.Newline) atspi.Typing {
@@ -57,7 +64,7 @@ func (d *desk) typing(nl atspi.Newline) atspi.Typing {
 }
 
 // start runs a program on the desktop until the test's end.
-func (d *desk) start(t *testing.T, pkg, path string, args ...string) *process.Process {
+func (d *desk) start(t testing.TB, pkg, path string, args ...string) *process.Process {
 	t.Helper()
 	sessiontest.Need(t, path, pkg)
 	home := t.TempDir()
@@ -82,7 +89,7 @@ func (d *desk) start(t *testing.T, pkg, path string, args ...string) *process.Pr
 }
 
 // within bounds what a test waits for; a machine under load is slow.
-func within(t *testing.T, limit time.Duration) context.Context {
+func within(t testing.TB, limit time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	t.Cleanup(cancel)
@@ -90,7 +97,7 @@ func within(t *testing.T, limit time.Duration) context.Context {
 }
 
 // one finds a control, waiting for it.
-func one(t *testing.T, a *atspi.App, q atspi.Query) *atspi.Node {
+func one(t testing.TB, a *atspi.App, q atspi.Query) *atspi.Node {
 	t.Helper()
 	var n *atspi.Node
 	_, err := a.Await(within(t, 20*time.Second), "a control", func(tree *atspi.Tree) (bool, error) {
@@ -106,7 +113,7 @@ func one(t *testing.T, a *atspi.App, q atspi.Query) *atspi.Node {
 }
 
 // logTree shows what of an app is on screen.
-func logTree(t *testing.T, a *atspi.App) {
+func logTree(t testing.TB, a *atspi.App) {
 	tree, err := a.Snapshot(t.Context())
 	if err != nil {
 		t.Log(err)
@@ -128,7 +135,7 @@ func entry(name string) atspi.Query {
 	}
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,8 @@ var editor = atspi.Query{
 func (d *desk) zenity(t *testing.T, args ...string) (*process.Process, *atspi.App) {
 	t.Helper()
 	p := d.start(t, "zenity", "/usr/bin/zenity", args...)
-	app, err := d.bus.Find(within(t, time.Minute), atspi.Identity{Names: []string{"zenity"}, Processes: []string{"zenity"}})
+	app := d.find(t, atspi.Identity{Names: []string{"zenity"}, Processes: []string{"zenity"}})
+	_, err := app.Ready(within(t, time.Minute))
 	must(t, err)
 	return p, app
 }

@@ -30,6 +30,11 @@ func (a *App) read(ctx context.Context) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
+	return a.assemble(ctx, objects)
+}
+
+// assemble makes a tree of objects that are known, and of those that aren't.
+func (a *App) assemble(ctx context.Context, objects map[Ref]*object) (*Tree, error) {
 	w := &walk{app: a, objects: objects, seen: map[Ref]bool{a.Ref: true}}
 	if err := w.down(ctx); err != nil {
 		return nil, err
