@@ -67,15 +67,15 @@ func TestPsAndSweep(t *testing.T) {
 		}
 	}
 
-	r.stdout.buf.Reset()
+	r.stdout.Reset()
 	if r.do("sweep", "--dry-run") != 0 || r.stdout.String() != "would remove dead of run run-of-dead\n" {
 		t.Errorf("stdout %q, stderr %q", r.stdout, r.stderr)
 	}
-	r.stdout.buf.Reset()
+	r.stdout.Reset()
 	if r.do("sweep") != 0 || r.stdout.String() != "removed dead of run run-of-dead\n" {
 		t.Errorf("stdout %q, stderr %q", r.stdout, r.stderr)
 	}
-	r.stdout.buf.Reset()
+	r.stdout.Reset()
 	if r.do("sweep") != 0 || r.stdout.String() != "" {
 		t.Errorf("stdout %q, stderr %q", r.stdout, r.stderr)
 	}

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"github.com/berth-run/berth/backends"
@@ -21,7 +19,7 @@ import (
 type rig struct {
 	*app
 	engine         *shardtest.Engine
-	stdout, stderr *syncBuffer
+	stdout, stderr *shardtest.Buffer
 	signals        chan os.Signal
 	dir            string // with eval.json and cases.json
 }
@@ -29,7 +27,7 @@ type rig struct {
 func newRig(t *testing.T, o shardtest.Options) *rig {
 	t.Helper()
 	r := &rig{
-		engine: shardtest.New(t, o), stdout: &syncBuffer{}, stderr: &syncBuffer{}, signals: make(chan os.Signal, 2), dir: t.TempDir(),
+		engine: shardtest.New(t, o), stdout: &shardtest.Buffer{}, stderr: &shardtest.Buffer{}, signals: make(chan os.Signal, 2), dir: t.TempDir(),
 	}
 	r.app = &app{stdout: r.stdout, stderr: r.stderr, openEngine: func(_ context.Context, name string) (backends.Backend, error) {
 		if name != eval.RunnerPodman {
@@ -67,22 +65,4 @@ func (r *rig) do(args ...string) int {
 	ctx, stop := interruptible(r.signals)
 	defer stop()
 	return r.execute(ctx, args)
-}
-
-// syncBuffer is a bytes.Buffer for several writers.
-type syncBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }

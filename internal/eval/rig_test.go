@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/berth-run/berth/image"
@@ -70,7 +68,7 @@ func load(t *testing.T, config, cases string) *evalconfig.Eval {
 type rig struct {
 	Request
 	engine *shardtest.Engine
-	log    *syncBuffer
+	log    *shardtest.Buffer
 }
 
 func newRig(t *testing.T, o shardtest.Options, options ...string) *rig {
@@ -82,7 +80,7 @@ func newRig(t *testing.T, o shardtest.Options, options ...string) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := &syncBuffer{}
+	log := &shardtest.Buffer{}
 	return &rig{engine: e, log: log, Request: Request{
 		Eval: load(t, config, cases), Runner: RunnerPodman, Engine: e, Options: parsed, EvalDir: t.TempDir(),
 		Script: &script, Progress: log,
@@ -132,22 +130,4 @@ func decode[T any](t *testing.T, body string) T {
 		t.Fatalf("%v in %.200s", err, body)
 	}
 	return v
-}
-
-// syncBuffer is a bytes.Buffer for several writers.
-type syncBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -27,14 +26,14 @@ type rig struct {
 	*Run
 	engine *shardtest.Engine
 	saved  *recorder
-	log    *syncBuffer
+	log    *shardtest.Buffer
 }
 
 // newRig has a bundle a shard, each with one batch of the cases named for it.
 func newRig(t *testing.T, o shardtest.Options, shards ...[]string) *rig {
 	t.Helper()
 	e := shardtest.New(t, o)
-	r := &rig{engine: e, saved: &recorder{}, log: &syncBuffer{}}
+	r := &rig{engine: e, saved: &recorder{}, log: &shardtest.Buffer{}}
 	options, err := ParseOptions(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -141,24 +140,6 @@ func (r *recorder) kinds() map[string]string {
 		out[k.CaseID] = string(res.FailureKind)
 	}
 	return out
-}
-
-// syncBuffer is a bytes.Buffer for several writers.
-type syncBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }
 
 // checkLeaks fails the test when it leaves goroutines behind: those of this module count.
