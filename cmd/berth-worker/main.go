@@ -12,6 +12,7 @@ import (
 	"os"
 	"runtime"
 
+	"github.com/berth-run/berth/internal/shardproto"
 	"github.com/berth-run/berth/internal/version"
 	"github.com/berth-run/berth/internal/worker"
 )
@@ -29,11 +30,8 @@ const usage = `berth-worker runs inside a berth shard.
 Exit status of init and serve: 0 shut down, 1 failed, 3 ended by the dead man's switch.
 `
 
-// Exit statuses beside 0 and 1.
-const (
-	exitUsage  = 2
-	exitSilent = 3
-)
+// exitUsage is the exit status of a wrong command line.
+const exitUsage = 2
 
 var errUsage = errors.New("usage")
 
@@ -89,7 +87,7 @@ func status(code int, err error) int {
 	case errors.Is(err, errUsage):
 		return exitUsage
 	case errors.Is(err, worker.ErrSilent):
-		return exitSilent
+		return shardproto.ExitSilent
 	}
 	return max(code, 1)
 }

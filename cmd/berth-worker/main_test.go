@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/berth-run/berth/internal/shardproto"
 	"github.com/berth-run/berth/internal/worker"
 )
 
@@ -48,8 +49,8 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%s: status %d, %v; want %d, %s…", name, got, err, tt.status, tt.text)
 		}
 	}
-	if got := status(0, fmt.Errorf("%w for 10m", worker.ErrSilent)); got != exitSilent {
-		t.Errorf("dead man's switch: status %d, want %d", got, exitSilent)
+	if got := status(0, fmt.Errorf("%w for 10m", worker.ErrSilent)); got != shardproto.ExitSilent {
+		t.Errorf("dead man's switch: status %d, want %d", got, shardproto.ExitSilent)
 	}
 	if got := status(0, errors.New("x")); got != 1 {
 		t.Errorf("failure: status %d, want 1", got)

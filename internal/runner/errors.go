@@ -3,9 +3,11 @@ package runner
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/berth-run/berth/backends"
 	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/shardproto"
 )
 
 var (
@@ -43,10 +45,13 @@ func reason(ctx context.Context, err error) error {
 	return err
 }
 
-// shardEnded is PID 1's end as a cause.
-func shardEnded(st backends.ExitStatus) error {
-	if st.OOMKilled {
+// shardEnded is PID 1's end as a cause; deadman is what its dead man's switch waits.
+func shardEnded(st backends.ExitStatus, deadman time.Duration) error {
+	switch {
+	case st.OOMKilled:
 		return code.Errorf(code.OOMKilled, "%w: its memory limit was hit; raise it with --runner-option memory=", errShardEnded)
+	case st.Code == shardproto.ExitSilent:
+		return code.Errorf(code.ShardLost, "%w: its dead man's switch ended it: nothing was heard from berth for %s", errShardEnded, deadman)
 	}
 	return code.Errorf(code.ShardLost, "%w with status %d", errShardEnded, st.Code)
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/berth-run/berth/backends"
 	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/shardproto"
 )
 
 func TestReason(t *testing.T) {
@@ -17,8 +19,9 @@ func TestReason(t *testing.T) {
 		return ctx
 	}
 	alive, user := context.Background(), ended(errors.New("interrupted"))
-	killed := ended(shardEnded(backends.ExitStatus{Code: 137}))
-	oom := ended(shardEnded(backends.ExitStatus{Code: 137, OOMKilled: true}))
+	killed := ended(shardEnded(backends.ExitStatus{Code: 137}, time.Minute))
+	oom := ended(shardEnded(backends.ExitStatus{Code: 137, OOMKilled: true}, time.Minute))
+	silent := ended(shardEnded(backends.ExitStatus{Code: shardproto.ExitSilent}, time.Minute))
 	tests := map[string]struct {
 		ctx  context.Context
 		err  error
@@ -31,6 +34,7 @@ func TestReason(t *testing.T) {
 		"call cut by the user":       {user, code.Errorf(code.InferenceUnavailable, "no token"), "cancelled: interrupted"},
 		"cut by the shard's end":     {killed, io.ErrUnexpectedEOF, "shard_lost: the shard ended with status 137"},
 		"link lost by its end":       {oom, code.Errorf(code.ShardLost, "link lost"), "oom_killed: the shard ended: its memory limit was hit; raise it with --runner-option memory="},
+		"cut by the switch":          {silent, io.ErrUnexpectedEOF, "shard_lost: the shard ended: its dead man's switch ended it: nothing was heard from berth for 1m0s"},
 		"results not saved by then":  {user, code.Errorf(code.ResultsNotSaved, "disk full"), "results_not_saved: disk full"},
 		"protection missing by then": {killed, code.Errorf(code.ProtectionMissing, "seccomp"), "protection_missing: seccomp"},
 	}

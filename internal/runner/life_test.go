@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/berth-run/berth/backends"
 	"github.com/berth-run/berth/backends/fake"
@@ -19,6 +20,7 @@ import (
 	"github.com/berth-run/berth/internal/shardproto"
 	"github.com/berth-run/berth/internal/shardtest"
 	"github.com/berth-run/berth/internal/version"
+	"github.com/berth-run/berth/internal/worker"
 	"github.com/berth-run/berth/session/client"
 )
 
@@ -115,8 +117,12 @@ func TestSetupFails(t *testing.T) {
 		"start fails": {
 			shardtest.Options{Fake: fake.Options{OnStart: func(string) error { return errors.New("no such runtime") }}}, nil, code.ShardNotCreated, "no such runtime",
 		},
-		"bad spec":     {shardtest.Options{}, func(r *rig) { r.Spec.MemoryBytes = -1 }, code.ShardNotCreated, "emory"},
-		"no worker":    {shardtest.Options{}, func(r *rig) { r.Spec.Args = []string{"/bin/true"}; r.engine.Register("/bin/true", ends(0)) }, code.ShardLost, "the shard ended with status 0"},
+		"bad spec":  {shardtest.Options{}, func(r *rig) { r.Spec.MemoryBytes = -1 }, code.ShardNotCreated, "emory"},
+		"no worker": {shardtest.Options{}, func(r *rig) { r.Spec.Args = []string{"/bin/true"}; r.engine.Register("/bin/true", ends(0)) }, code.ShardLost, "the shard ended with status 0"},
+		"dead man's switch": {
+			shardtest.Options{Worker: func(o *worker.Options) { o.Deadman = time.Nanosecond }}, nil,
+			code.ShardLost, "its dead man's switch ended it: nothing was heard from berth for 10m0s",
+		},
 		"no token":     {shardtest.Options{}, func(r *rig) { r.Inference.Provide = provideError }, code.InferenceUnavailable, "no token"},
 		"gateway 401":  {shardtest.Options{}, func(r *rig) { r.Inference.Handler = answering(401, "") }, code.InferenceUnavailable, "status: 401"},
 		"gateway 500":  {shardtest.Options{}, func(r *rig) { r.Inference.Handler = answering(500, "out of order") }, code.InferenceUnavailable, "status: 500 out of order"},

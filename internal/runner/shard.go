@@ -131,7 +131,7 @@ func (s *shard) linked(ctx context.Context, sh backends.Shard, use func(context.
 	go func() {
 		defer close(ended)
 		if st, err := sh.Wait(alive); err == nil {
-			cancel(shardEnded(st))
+			cancel(shardEnded(st, s.Options.Deadman))
 		}
 	}()
 	defer func() {

@@ -17,6 +17,10 @@ const (
 	ResultSuffix = ".json"
 )
 
+// ExitSilent is PID 1's exit status when the dead man's switch ended the shard: nothing was heard from
+// the coordinator for too long.
+const ExitSilent = 3
+
 // Key names one trial of the run.
 type Key struct {
 	Variant string `json:"variant"`

@@ -6,12 +6,14 @@ package shardtest
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"sync"
 	"testing"
 
 	"github.com/berth-run/berth/backends/fake"
 	"github.com/berth-run/berth/internal/selfcheck"
+	"github.com/berth-run/berth/internal/shardproto"
 	"github.com/berth-run/berth/internal/worker"
 	"github.com/berth-run/berth/oci"
 	"github.com/berth-run/berth/session/client"
@@ -94,7 +96,10 @@ func (e *Engine) pid1(ctx context.Context, p fake.ProcessIO) int {
 	e.workers.Go(func() { ended <- w.Wait() })
 	select {
 	case err := <-ended:
-		if err != nil {
+		switch {
+		case errors.Is(err, worker.ErrSilent):
+			return shardproto.ExitSilent
+		case err != nil:
 			return 1
 		}
 		return 0
