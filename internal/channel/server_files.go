@@ -126,8 +126,8 @@ func (s *Server) get(stream *yamux.Stream, name string) {
 	defer root.Close()
 	w := bufio.NewWriterSize(struct{ io.Writer }{newFrameWriter(stream, kindData, dataMax)}, dataMax)
 	err = archive.Pack(w, root, rel)
-	if err == nil {
-		err = w.Flush()
+	if err == nil || errors.Is(err, archive.ErrLeftOut) {
+		err = errors.Join(w.Flush(), err)
 	}
 	if err != nil {
 		writeReply(stream, nil, fmt.Errorf("%w: %w", ErrFailed, err))

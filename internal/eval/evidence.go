@@ -12,12 +12,17 @@ import (
 
 	"github.com/berth-run/berth/internal/channel/archive"
 	"github.com/berth-run/berth/internal/redact"
+	"github.com/berth-run/berth/oci"
 	"github.com/berth-run/berth/session/client"
 )
 
+// evidenceMax is what the tmpfs holds that a shard's evidence comes from. Only a file with holes in it
+// is longer, and an agent can make one of any length.
+const evidenceMax = oci.RunBytes
+
 // Evidence implements runner.Recorder: artifacts/shard-<n>/ gets what the shard's clients kept, a
-// resumed run's goes beside it as shard-<n>.2. A redacted run keeps no record of what was answered. What a cut stream brought is kept too, but nothing of
-// which secrets couldn't be taken out.
+// resumed run's goes beside it as shard-<n>.2. A redacted run keeps no record of what was answered.
+// What a cut stream brought is kept too, but nothing of which secrets couldn't be taken out.
 func (r *recorder) Evidence(shard int, tar io.Reader) error {
 	artifacts, err := r.run.ArtifactsDir()
 	if err != nil {
@@ -33,7 +38,7 @@ func (r *recorder) Evidence(shard int, tar io.Reader) error {
 		return err
 	}
 	defer root.Close()
-	broken := archive.Unpack(root, tar, archive.Limits{})
+	broken := archive.Unpack(root, tar, archive.Limits{Bytes: evidenceMax})
 	if err := maskTree(root, r.secrets); err != nil {
 		return also(fmt.Errorf("taking secrets out: %w", err), os.RemoveAll(dir))
 	}

@@ -111,6 +111,26 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
+// A file with holes can be longer than all the shard's memory; it must not fill the coordinator's.
+func TestEvidenceTooLarge(t *testing.T) {
+	r := testRecorder(t)
+	var buf bytes.Buffer
+	w := tar.NewWriter(&buf)
+	err := errors.Join(
+		w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "a", Mode: 0o600}),
+		w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "holes", Mode: 0o600, Size: evidenceMax + 1}),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Evidence(0, &buf); !errors.Is(err, archive.ErrTooLarge) {
+		t.Errorf("got %v, want ErrTooLarge", err)
+	}
+	if got := files(t, filepath.Join(r.run.Dir, "artifacts")); len(got) != 1 {
+		t.Errorf("kept %q, want only what came before", got)
+	}
+}
+
 // TestEvidenceOfAResumedRun goes beside the first run's.
 func TestEvidenceOfAResumedRun(t *testing.T) {
 	r := testRecorder(t)

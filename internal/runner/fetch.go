@@ -51,7 +51,7 @@ func (c *collector) fetch(ctx context.Context, l channel.Shard, name string, key
 // evidence takes home what the clients kept. It never changes an outcome: what can't be had is said.
 func (c *collector) evidence(ctx context.Context, l channel.Shard) {
 	if err := again(func() error { return c.takeEvidence(ctx, l) }); err != nil {
-		c.say.printf("evidence not copied: %v", err)
+		c.say.printf("evidence not copied whole: %v", err)
 	}
 }
 

@@ -185,6 +185,56 @@ func TestPackStaysInside(t *testing.T) {
 	}
 }
 
+// What can't be packed costs the rest nothing, wherever in the order it comes.
+func TestPackLeavesOut(t *testing.T) {
+	tests := map[string]struct {
+		name  string // of what is left out
+		dir   bool
+		asToo bool // also for root, who may read everything
+	}{
+		"a file nobody may read":         {name: "locked"},
+		"a folder nobody may enter":      {name: "locked", dir: true},
+		"a file whose name isn't text":   {name: "bad\xff", asToo: true},
+		"a folder whose name isn't text": {name: "bad\xff", dir: true, asToo: true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if os.Getuid() == 0 && !tt.asToo {
+				t.Skip("root may read everything; run the tests as an ordinary user")
+			}
+			r, dir := root(t)
+			out := filepath.Join(dir, "sub", tt.name)
+			err := errors.Join(os.Mkdir(filepath.Dir(out), 0o700), os.WriteFile(filepath.Join(dir, "a"), nil, 0o600),
+				os.WriteFile(filepath.Join(dir, "sub", "z"), nil, 0o600))
+			if tt.dir {
+				err = errors.Join(err, os.Mkdir(out, 0o700), os.WriteFile(filepath.Join(out, "x"), nil, 0o600), os.Chmod(out, 0))
+			} else {
+				err = errors.Join(err, os.WriteFile(out, nil, 0))
+			}
+			if errors.Is(err, syscall.EILSEQ) {
+				t.Skip("this file system takes only names that are text")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { os.Chmod(out, 0o700) })
+			var b bytes.Buffer
+			if err := Pack(&b, r, "."); !errors.Is(err, ErrLeftOut) {
+				t.Errorf("Pack = %v, want ErrLeftOut", err)
+			}
+			to, _ := root(t)
+			if err := Unpack(to, &b, Limits{}); err != nil {
+				t.Fatal(err)
+			}
+			for _, kept := range []string{"a", "sub/z"} {
+				if _, err := to.Stat(kept); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
 func FuzzUnpack(f *testing.F) {
 	for _, e := range [][]entry{{file("a", "x")}, {link("l", "a"), file("l/x", "")}, {file("../x", "")}} {
 		var b bytes.Buffer

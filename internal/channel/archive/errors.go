@@ -10,4 +10,6 @@ var (
 	ErrTooLarge = errors.New("tar stream too large")
 	// ErrChanged: a file became shorter while it was packed; packing again is the cure.
 	ErrChanged = errors.New("file changed while it was read")
+	// ErrLeftOut: something couldn't be packed; everything else was.
+	ErrLeftOut = errors.New("left out of the tar stream")
 )

@@ -13,7 +13,9 @@ import (
 
 // Pack writes name, a file or a folder below root, as a tar stream. A folder's entries are named
 // relative to it; a file is one entry with its own base name. Sockets, pipes and devices are left
-// out, and so are temporary files that vanish meanwhile. Nothing outside root is ever read.
+// out, and so are temporary files that vanish meanwhile. Nothing outside root is ever read. What may
+// not be read, and what has a name that is no text, costs the rest nothing: the stream is whole
+// without it, and ErrLeftOut names the first.
 func Pack(w io.Writer, root *os.Root, name string) error {
 	p := packer{root: root, tar: tar.NewWriter(w), buf: make([]byte, copyBuffer)}
 	info, err := root.Stat(name)
@@ -28,13 +30,17 @@ func Pack(w io.Writer, root *os.Root, name string) error {
 	if err != nil {
 		return err
 	}
-	return p.tar.Close()
+	if err := p.tar.Close(); err != nil {
+		return err
+	}
+	return p.leftOut
 }
 
 type packer struct {
-	root *os.Root
-	tar  *tar.Writer
-	buf  []byte
+	root    *os.Root
+	tar     *tar.Writer
+	buf     []byte
+	leftOut error
 }
 
 func (p *packer) folder(name string) error {
@@ -44,15 +50,36 @@ func (p *packer) folder(name string) error {
 	}
 	defer sub.Close()
 	inner := packer{root: sub, tar: p.tar, buf: p.buf}
-	return fs.WalkDir(sub.FS(), ".", func(entry string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) && entry != "." {
-			return nil
+	err = fs.WalkDir(sub.FS(), ".", func(entry string, d fs.DirEntry, err error) error {
+		if !fs.ValidPath(entry) {
+			return inner.leave(entry, d, fs.ErrInvalid)
 		}
-		if err != nil {
+		if err == nil {
+			err = inner.entry(entry, d)
+		}
+		switch {
+		case entry == ".":
 			return err
+		case errors.Is(err, fs.ErrNotExist): // vanished
+			return nil
+		case errors.Is(err, fs.ErrPermission):
+			return inner.leave(entry, d, err)
 		}
-		return ignoreVanished(inner.entry(entry, d))
+		return err
 	})
+	p.leftOut = inner.leftOut
+	return err
+}
+
+// leave goes on without an entry and what is below it.
+func (p *packer) leave(entry string, d fs.DirEntry, why error) error {
+	if p.leftOut == nil {
+		p.leftOut = fmt.Errorf("%w: %.200q: %w", ErrLeftOut, entry, why)
+	}
+	if d.IsDir() {
+		return fs.SkipDir
+	}
+	return nil
 }
 
 func (p *packer) entry(name string, d fs.DirEntry) error {
@@ -104,13 +131,6 @@ func (p *packer) file(name, as string) error {
 	n, err := io.CopyBuffer(struct{ io.Writer }{p.tar}, struct{ io.Reader }{io.LimitReader(f, info.Size())}, p.buf)
 	if err == nil && n < info.Size() {
 		err = fmt.Errorf("%w: %.200q", ErrChanged, name)
-	}
-	return err
-}
-
-func ignoreVanished(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
 	}
 	return err
 }
