@@ -97,22 +97,6 @@ func (a *App) Actions(ctx context.Context, n *Node) ([]string, error) {
 	return names, nil
 }
 
-// Focus gives a node the keyboard and waits until it has it. That it has is no proof that keys arrive:
-// without a window manager they don't.
-func (a *App) Focus(ctx context.Context, n *Node) error {
-	var granted bool
-	if err := a.bus.call(ctx, method(n.Ref, "Component.GrabFocus"), &granted); replied(err) || err == nil && !granted {
-		return fail(ErrUnavailable, "%v %q takes no focus", n.Role, n.Name)
-	} else if err != nil {
-		return a.judge(ctx, err)
-	}
-	return a.bus.until(ctx, a.Bus, "the focus", func() (bool, error) {
-		var words []uint32
-		err := a.bus.call(ctx, method(n.Ref, "Accessible.GetState"), &words)
-		return states(words).Has(StateFocused), a.judge(ctx, err)
-	})
-}
-
 // judge gives an error of a call its code.
 func (a *App) judge(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {

@@ -23,7 +23,6 @@ const (
 var (
 	registry = Ref{registryName, "/org/a11y/atspi/registry"}
 	desktop  = Ref{registryName, "/org/a11y/atspi/accessible/root"}
-	keys     = Ref{registryName, "/org/a11y/atspi/registry/deviceeventcontroller"}
 )
 
 // Bus is a connection to the accessibility bus. It's safe for concurrent use.

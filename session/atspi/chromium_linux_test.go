@@ -104,7 +104,7 @@ func testRefuses(t *testing.T, d *desk, _ *page, app *atspi.App) {
 		t.Errorf("another button: %v", err)
 	}
 	notes := one(t, app, entry("Notes"))
-	if err := app.Type(t.Context(), notes, "a\nb", d.typing(atspi.NoNewline)); !errors.Is(err, atspi.ErrInput) {
+	if err := app.Type(t.Context(), notes, "a\nb", d.input(atspi.NoNewline)); !errors.Is(err, atspi.ErrInput) {
 		t.Errorf("a line break: %v", err)
 	}
 }
@@ -119,21 +119,21 @@ func send(t *testing.T, p *page, app *atspi.App, name, want string) {
 }
 
 func testType(t *testing.T, d *desk, p *page, app *atspi.App) {
-	must(t, app.Type(within(t, 20*time.Second), one(t, app, entry("Notes")), text, d.typing(atspi.NoNewline)))
+	must(t, app.Type(within(t, 20*time.Second), one(t, app, entry("Notes")), text, d.input(atspi.NoNewline)))
 	send(t, p, app, "Send notes", text)
 }
 
 func testTypeLines(t *testing.T, d *desk, p *page, app *atspi.App) {
 	const want = "first: ä\n\n third 漢"
 	for _, nl := range []atspi.Newline{atspi.Return, atspi.ShiftReturn} {
-		must(t, app.Type(within(t, 20*time.Second), one(t, app, entry("Notes")), want, d.typing(nl)))
+		must(t, app.Type(within(t, 20*time.Second), one(t, app, entry("Notes")), want, d.input(nl)))
 		send(t, p, app, "Send notes", want)
 	}
 }
 
 func testPaste(t *testing.T, d *desk, p *page, app *atspi.App) {
 	for _, want := range []string{text, lines} {
-		must(t, app.Paste(within(t, time.Minute), one(t, app, entry("Notes")), want, d.clipboard))
+		must(t, app.Paste(within(t, time.Minute), one(t, app, entry("Notes")), want, d.input(atspi.NoNewline)))
 		send(t, p, app, "Send notes", want)
 	}
 }
@@ -141,14 +141,14 @@ func testPaste(t *testing.T, d *desk, p *page, app *atspi.App) {
 // testComposer: a rich editor, where every line is a paragraph of its own.
 func testComposer(t *testing.T, d *desk, p *page, app *atspi.App) {
 	composer := one(t, app, entry("Composer"))
-	must(t, app.Paste(within(t, time.Minute), composer, lines, d.clipboard))
+	must(t, app.Paste(within(t, time.Minute), composer, lines, d.input(atspi.NoNewline)))
 	got, err := app.Text(t.Context(), composer)
 	must(t, err)
 	if got != lines {
 		t.Errorf("read\n%q, want\n%q", got, lines)
 	}
 	send(t, p, app, "Send message", lines)
-	must(t, app.Type(within(t, 20*time.Second), one(t, app, entry("Composer")), text, d.typing(atspi.NoNewline)))
+	must(t, app.Type(within(t, 20*time.Second), one(t, app, entry("Composer")), text, d.input(atspi.NoNewline)))
 	send(t, p, app, "Send message", text)
 }
 

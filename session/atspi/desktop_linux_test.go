@@ -59,8 +59,8 @@ func (d *desk) find(t testing.TB, id atspi.Identity) *atspi.App {
 	return app
 }
 
-func (d *desk) typing(nl atspi.Newline) atspi.Typing {
-	return atspi.Typing{Keyboard: d.keyboard, Newline: nl}
+func (d *desk) input(nl atspi.Newline) atspi.Input {
+	return atspi.Input{Keyboard: d.keyboard, Clipboard: d.clipboard, Newline: nl}
 }
 
 // start runs a program on the desktop until the test's end.
@@ -86,14 +86,6 @@ func (d *desk) start(t testing.TB, pkg, path string, args ...string) *process.Pr
 		}
 	})
 	return p
-}
-
-// within bounds what a test waits for; a machine under load is slow.
-func within(t testing.TB, limit time.Duration) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	t.Cleanup(cancel)
-	return ctx
 }
 
 // one finds a control, waiting for it.
@@ -132,12 +124,5 @@ func entry(name string) atspi.Query {
 	return atspi.Query{
 		Roles: []atspi.Role{atspi.RoleEntry, atspi.RoleText}, Names: []string{name},
 		States: atspi.Actionable | atspi.StateEditable, Interfaces: atspi.HasText,
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -2,6 +2,7 @@ package atspi_test
 
 import (
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,21 +41,21 @@ func TestGTKType(t *testing.T) {
 	if app.Toolkit != "gtk" {
 		t.Errorf("the toolkit is %q", app.Toolkit)
 	}
-	must(t, app.Type(within(t, time.Minute), one(t, app, editor), text, d.typing(atspi.NoNewline)))
+	must(t, app.Type(within(t, time.Minute), one(t, app, editor), text, d.input(atspi.NoNewline)))
 	printed(t, p, app, text+"\n")
 }
 
 func TestGTKTypeLines(t *testing.T) {
 	d := newDesk(t)
 	p, app := d.zenity(t, "--text-info", "--editable")
-	must(t, app.Type(within(t, time.Minute), one(t, app, editor), lines, d.typing(atspi.NoNewline)))
+	must(t, app.Type(within(t, time.Minute), one(t, app, editor), lines, d.input(atspi.NoNewline)))
 	printed(t, p, app, lines)
 }
 
 func TestGTKPaste(t *testing.T) {
 	d := newDesk(t)
 	p, app := d.zenity(t, "--text-info", "--editable")
-	must(t, app.Paste(within(t, time.Minute), one(t, app, editor), lines, d.clipboard))
+	must(t, app.Paste(within(t, time.Minute), one(t, app, editor), lines, d.input(atspi.NoNewline)))
 	printed(t, p, app, lines)
 }
 
@@ -64,6 +65,20 @@ func TestGTKKeys(t *testing.T) {
 	p, app := d.zenity(t, "--text-info", "--editable")
 	n := one(t, app, editor)
 	n.Interfaces &^= atspi.HasEditableText
-	must(t, app.Type(within(t, time.Minute), n, text+"\n"+text, d.typing(atspi.Return)))
+	must(t, app.Type(within(t, time.Minute), n, text+"\n"+text, d.input(atspi.Return)))
 	printed(t, p, app, text+"\n"+text)
+}
+
+// TestGTKManyKeys types more different characters than a keyboard has unused keys for.
+func TestGTKManyKeys(t *testing.T) {
+	d := newDesk(t)
+	p, app := d.zenity(t, "--text-info", "--editable")
+	n := one(t, app, editor)
+	n.Interfaces &^= atspi.HasEditableText
+	var many strings.Builder
+	for r := rune(0x4e00); r < 0x4e00+300; r++ {
+		many.WriteRune(r)
+	}
+	must(t, app.Type(within(t, time.Minute), n, many.String(), d.input(atspi.NoNewline)))
+	printed(t, p, app, many.String())
 }

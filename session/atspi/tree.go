@@ -22,6 +22,14 @@ func (n *Node) Ancestor(role Role) *Node {
 	return n
 }
 
+// window is what holds n just below the app.
+func (n *Node) window() *Node {
+	for n.Parent != nil && n.Parent.Parent != nil {
+		n = n.Parent
+	}
+	return n
+}
+
 // Below tells whether n is somewhere below other.
 func (n *Node) Below(other *Node) bool {
 	for n = n.Parent; n != nil && n != other; n = n.Parent {

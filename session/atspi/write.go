@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/berth-run/berth/session/x11"
 )
 
 // Newline says what Type does for a line break.
@@ -20,36 +22,28 @@ const (
 	ShiftReturn
 )
 
-// How GenerateKeyboardEvent is to read its arguments (AtspiKeySynthType), and the key and modifiers used.
-const (
-	keySym         = 3
-	lockModifier   = 5
-	unlockModifier = 6
-
-	shift     = 1 << 0
-	control   = 1 << 2
-	returnSym = 0xff0d
-)
-
-// Keyboard is what Type types with: package x11's, say. AT-SPI's own (GenerateKeyboardEvent with a
-// string) drops characters that the layout has no key for, as it puts all of them on one key, in turn
-// and on a timer.
+// Keyboard is what is typed with; package x11 has one. AT-SPI's own (GenerateKeyboardEvent) won't do:
+// it drops characters that the layout has no key for, as it puts all of them on one key, in turn and on a
+// timer, and lets go of a modifier some time after it has answered.
 type Keyboard interface {
 	// Type types the beginning of text and tells how many bytes that is. It's called again when they
 	// have arrived.
 	Type(ctx context.Context, text string) (int, error)
+	// Press presses keys together.
+	Press(ctx context.Context, keys ...x11.Keysym) error
 }
 
-// Typing says how Type types.
-type Typing struct {
-	Keyboard Keyboard
-	Newline  Newline
-}
-
-// Clipboard is what Paste hands a text over with: package x11's, say.
+// Clipboard is what a text is handed over with for pasting; package x11 has one.
 type Clipboard interface {
 	// Set offers text to whoever pastes, until something else is set.
 	Set(ctx context.Context, text string) error
+}
+
+// Input is how text gets into an app.
+type Input struct {
+	Keyboard  Keyboard
+	Clipboard Clipboard // for Paste
+	Newline   Newline   // for Type
 }
 
 // Type writes text into an editor and returns when the editor holds it. Where the app takes text whole
@@ -58,12 +52,12 @@ type Clipboard interface {
 //
 // Errors: ErrInput, ErrTooLarge, ErrUnavailable before anything is written; ErrUnobserved if the editor
 // doesn't come to hold the text in ctx's time. Nothing is typed again.
-func (a *App) Type(ctx context.Context, n *Node, text string, how Typing) error {
+func (a *App) Type(ctx context.Context, n *Node, text string, in Input) error {
 	whole := n.Interfaces.Has(HasEditableText)
 	if err := checkText(text); err != nil {
 		return err
 	}
-	if err := typable(text, how.Newline); err != nil && !whole {
+	if err := typable(text, in.Newline); err != nil && !whole {
 		return err
 	}
 	if err := a.confirm(ctx, n, Actionable); err != nil {
@@ -72,17 +66,18 @@ func (a *App) Type(ctx context.Context, n *Node, text string, how Typing) error 
 	if whole {
 		return a.replace(ctx, n, text)
 	}
-	return a.typeKeys(ctx, n, text, how)
+	return a.typeKeys(ctx, n, text, in)
 }
 
 // typeKeys awaits each part before the next: what Return does depends on what is there, and keys may
 // change their meaning.
-func (a *App) typeKeys(ctx context.Context, n *Node, text string, how Typing) error {
+func (a *App) typeKeys(ctx context.Context, n *Node, text string, in Input) error {
 	if err := a.Focus(ctx, n); err != nil {
 		return err
 	}
-	for typed := 0; typed < len(text); {
-		size, err := a.typePart(ctx, text[typed:], how)
+	_, end := utf8.DecodeRuneInString(text) // the first character alone: if it doesn't come, no other is typed
+	for typed := 0; typed < len(text); end = len(text) {
+		size, err := a.typePart(ctx, text[typed:end], in)
 		if err != nil {
 			return err
 		}
@@ -95,33 +90,33 @@ func (a *App) typeKeys(ctx context.Context, n *Node, text string, how Typing) er
 }
 
 // typePart types a line break, or as much as goes of a line.
-func (a *App) typePart(ctx context.Context, text string, how Typing) (int, error) {
+func (a *App) typePart(ctx context.Context, text string, in Input) (int, error) {
 	line, _, _ := strings.Cut(text, "\n")
 	switch {
 	case line != "":
-		return how.Keyboard.Type(ctx, line)
-	case how.Newline == ShiftReturn:
-		return 1, a.chord(ctx, shift, returnSym)
+		return in.Keyboard.Type(ctx, line)
+	case in.Newline == ShiftReturn:
+		return 1, in.Keyboard.Press(ctx, x11.KeyShift, x11.KeyReturn)
 	}
-	return 1, a.key(ctx, returnSym, keySym)
+	return 1, in.Keyboard.Press(ctx, x11.KeyReturn)
 }
 
 // Paste writes text into an editor by way of the clipboard and returns when the editor holds it. It
 // takes the same time for any length, and line breaks send nothing.
-func (a *App) Paste(ctx context.Context, n *Node, text string, clipboard Clipboard) error {
+func (a *App) Paste(ctx context.Context, n *Node, text string, in Input) error {
 	if err := checkText(text); err != nil {
 		return err
 	}
 	if err := a.confirm(ctx, n, Actionable); err != nil {
 		return err
 	}
-	if err := clipboard.Set(ctx, text); err != nil {
+	if err := in.Clipboard.Set(ctx, text); err != nil {
 		return err
 	}
 	if err := a.Focus(ctx, n); err != nil {
 		return err
 	}
-	if err := a.chord(ctx, control, 'v'); err != nil {
+	if err := in.Keyboard.Press(ctx, x11.KeyControl, 'v'); err != nil {
 		return err
 	}
 	return a.awaitText(ctx, n, text)
@@ -158,24 +153,6 @@ func (a *App) replace(ctx context.Context, n *Node, text string) error {
 		return fail(ErrUnavailable, "%v %q takes no text", n.Role, n.Name)
 	}
 	return a.awaitText(ctx, n, text)
-}
-
-// chord presses a key with a modifier held, by its meaning: which keys these are depends on the layout.
-func (a *App) chord(ctx context.Context, modifier, sym int32) error {
-	if err := a.key(ctx, modifier, lockModifier); err != nil {
-		return err
-	}
-	err := a.key(ctx, sym, keySym)
-	// The modifier must not stay, whatever has become of ctx.
-	if e := a.key(context.WithoutCancel(ctx), modifier, unlockModifier); err == nil {
-		err = e
-	}
-	return err
-}
-
-func (a *App) key(ctx context.Context, code int32, kind uint32) error {
-	err := a.bus.call(ctx, method(keys, "DeviceEventController.GenerateKeyboardEvent", code, "", kind))
-	return a.judge(ctx, err)
 }
 
 // same compares an editor's text with what was sent, but for line breaks at the end, of which editors

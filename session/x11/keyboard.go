@@ -87,6 +87,11 @@ func (k *Keyboard) Type(ctx context.Context, text string) (n int, err error) {
 	})
 }
 
+// Press is Display's.
+func (k *Keyboard) Press(ctx context.Context, keys ...Keysym) error {
+	return k.display.Press(ctx, keys...)
+}
+
 // fit tells how many bytes of text can be typed, and which characters need a key for that.
 func (k *Keyboard) fit(text string) (n int, added []Keysym) {
 	needed := map[Keysym]bool{}
