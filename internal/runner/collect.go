@@ -242,6 +242,8 @@ func (c *collector) done(ctx context.Context, l channel.Shard, m shardproto.Mess
 	c.say.printf("done: %d collected, %d infra, %d not run", m.Collected, m.Infra, m.Cancelled)
 	asked := c.grace != nil
 	switch {
+	case len(c.left) > 0 && !asked && m.Reason != "":
+		return code.Errorf(code.Missing, "the worker is done and %d of its trials never came: %.500s", len(c.left), m.Reason)
 	case len(c.left) > 0 && !asked:
 		return code.Errorf(code.Missing, "the worker is done and %d of its trials never came", len(c.left))
 	case m.Cleanup == shardproto.CleanupFailed:

@@ -90,7 +90,8 @@ func TestHostileWorker(t *testing.T) {
 				}
 			}
 		}, "", "more than 67174400 bytes"},
-		"done too early": {[]shardproto.Message{hello, finished("a", "0/0.json"), {Type: shardproto.TypeDone, Collected: 1, Cancelled: 1}}, nil, nil, code.Missing, "1 of its trials never came"},
+		"no place for results": {[]shardproto.Message{hello, {Type: shardproto.TypeDone, Cleanup: shardproto.CleanupFailed, Reason: "no space left"}}, nil, nil, code.Missing, "2 of its trials never came: no space left"},
+		"done too early":       {[]shardproto.Message{hello, finished("a", "0/0.json"), {Type: shardproto.TypeDone, Collected: 1, Cancelled: 1}}, nil, nil, code.Missing, "1 of its trials never came"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

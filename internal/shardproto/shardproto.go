@@ -124,7 +124,7 @@ type Message struct {
 	Client   *client.Info `json:"client,omitempty"`   // hello
 
 	Servers []string `json:"servers,omitempty"` // need-tokens
-	Reason  string   `json:"reason,omitempty"`  // need-tokens, cancel
+	Reason  string   `json:"reason,omitempty"`  // need-tokens, cancel; done: why a result is missing
 
 	Key    *Key   `json:"key,omitempty"`    // acquire, granted, trial
 	Status string `json:"status,omitempty"` // trial

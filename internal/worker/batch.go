@@ -115,6 +115,7 @@ func (c *collection) report(i, j int, key shardproto.Key, r client.Result) {
 	if err != nil {
 		// Without its file the trial can't be told; the coordinator finds it missing at the end.
 		c.unclean.Store(true)
+		c.counts.Reason = c.w.opts.Redact.String(err.Error())
 		return
 	}
 	m := shardproto.Message{Type: shardproto.TypeTrial, Key: &key, Status: shardproto.StatusCollected, Path: path}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -239,6 +240,24 @@ func TestUncleanEnd(t *testing.T) {
 	all := b.follow()
 	if m := all[len(all)-1]; m.Cleanup != shardproto.CleanupFailed || m.Collected != 1 {
 		t.Errorf("%+v; want a failed clean-up", m)
+	}
+}
+
+// An agent can take the worker's own folder away; the done message says why a result is missing.
+func TestResultNotWritten(t *testing.T) {
+	f := &fake{}
+	b := start(t, f, nil)
+	f.run = func(context.Context, client.Trial) client.Result {
+		dir := filepath.Join(b.dir, "results")
+		if err := errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600)); err != nil {
+			t.Error(err)
+		}
+		return client.Result{Submitted: true}
+	}
+	b.collect(shardproto.Bundle{Batches: []shardproto.Batch{batch("a", "one")}})
+	all := b.follow()
+	if m := all[len(all)-1]; m.Cleanup != shardproto.CleanupFailed || m.Collected != 0 || !strings.Contains(m.Reason, "not a directory") {
+		t.Errorf("%+v; want the reason that no result was written", m)
 	}
 }
 
