@@ -6,26 +6,30 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/berth-run/berth/internal/jsonpos"
 )
 
 // checker walks a file's nodes and collects what's wrong with them.
 type checker struct {
-	file     *file
+	file     *jsonpos.Document
 	problems *Problems
 }
 
 func (c *checker) invalid(offset int, format string, args ...any) {
-	*c.problems = append(*c.problems, c.file.problem(offset, format, args...))
+	c.add(ErrInvalid, offset, format, args...)
 }
 
 func (c *checker) unsupported(offset int, format string, args ...any) {
-	p := c.file.problem(offset, format, args...)
-	p.Kind = ErrUnsupported
-	*c.problems = append(*c.problems, p)
+	c.add(ErrUnsupported, offset, format, args...)
+}
+
+func (c *checker) add(kind error, offset int, format string, args ...any) {
+	*c.problems = append(*c.problems, &Problem{Place: c.file.Place(offset), Kind: kind, Msg: fmt.Sprintf(format, args...)})
 }
 
 // field reads the value of one key.
-type field func(n *node)
+type field func(n *jsonpos.Node)
 
 // fields are the keys an object may have.
 type fields map[string]field
@@ -41,20 +45,20 @@ type shape struct {
 }
 
 // object reads n by fs; anything else in it is a problem.
-func (c *checker) object(n *node, s shape, fs fields) {
-	if !c.is(n, kindObject, s.what) {
+func (c *checker) object(n *jsonpos.Node, s shape, fs fields) {
+	if !c.is(n, jsonpos.Object, s.what) {
 		return
 	}
-	for _, m := range n.members {
-		if read, ok := fs[m.key]; ok {
-			read(m.value)
+	for _, m := range n.Members {
+		if read, ok := fs[m.Key]; ok {
+			read(m.Value)
 			continue
 		}
-		c.invalid(m.start, "%s", unknownKey(m.key, s, fs))
+		c.invalid(m.Start, "%s", unknownKey(m.Key, s, fs))
 	}
 	for _, key := range s.required {
-		if n.get(key) == nil {
-			c.invalid(n.start, "%s needs %q", s.what, key)
+		if n.Get(key) == nil {
+			c.invalid(n.Start, "%s needs %q", s.what, key)
 		}
 	}
 }
@@ -74,67 +78,67 @@ func unknownKey(key string, s shape, fs fields) string {
 	return fmt.Sprintf("%q isn't a key of %s; it has %s", key, s.what, strings.Join(known, ", "))
 }
 
-func (c *checker) is(n *node, want kind, what string) bool {
-	if n.kind == want {
+func (c *checker) is(n *jsonpos.Node, want jsonpos.Kind, what string) bool {
+	if n.Kind == want {
 		return true
 	}
-	c.invalid(n.start, "%s must be %s, not %s", what, want, n.kind)
+	c.invalid(n.Start, "%s must be %s, not %s", what, want, n.Kind)
 	return false
 }
 
 // text reads a string; empty is a problem.
 func (c *checker) text(dst *string, what string) field {
-	return func(n *node) {
-		if !c.is(n, kindString, what) {
+	return func(n *jsonpos.Node) {
+		if !c.is(n, jsonpos.String, what) {
 			return
 		}
-		if strings.TrimSpace(n.text) == "" {
-			c.invalid(n.start, "%s is empty", what)
+		if strings.TrimSpace(n.Text) == "" {
+			c.invalid(n.Start, "%s is empty", what)
 			return
 		}
-		*dst = n.text
+		*dst = n.Text
 	}
 }
 
 // anyText reads a string that may be empty.
 func (c *checker) anyText(dst *string, what string) field {
-	return func(n *node) {
-		if c.is(n, kindString, what) {
-			*dst = n.text
+	return func(n *jsonpos.Node) {
+		if c.is(n, jsonpos.String, what) {
+			*dst = n.Text
 		}
 	}
 }
 
 func (c *checker) oneOf(dst *string, what string, values ...string) field {
-	return func(n *node) {
-		if !c.is(n, kindString, what) {
+	return func(n *jsonpos.Node) {
+		if !c.is(n, jsonpos.String, what) {
 			return
 		}
-		if !slices.Contains(values, n.text) {
-			c.invalid(n.start, "%s is %q; it must be one of %s", what, n.text, strings.Join(values, ", "))
+		if !slices.Contains(values, n.Text) {
+			c.invalid(n.Start, "%s is %q; it must be one of %s", what, n.Text, strings.Join(values, ", "))
 			return
 		}
-		*dst = n.text
+		*dst = n.Text
 	}
 }
 
 func (c *checker) boolean(dst **bool, what string) field {
-	return func(n *node) {
-		if c.is(n, kindBool, what) {
-			*dst = &n.truth
+	return func(n *jsonpos.Node) {
+		if c.is(n, jsonpos.Bool, what) {
+			*dst = &n.Truth
 		}
 	}
 }
 
 // integer reads a whole number in [lo, hi].
 func (c *checker) integer(dst **int, what string, lo, hi int) field {
-	return func(n *node) {
-		if !c.is(n, kindNumber, what) {
+	return func(n *jsonpos.Node) {
+		if !c.is(n, jsonpos.Number, what) {
 			return
 		}
-		v, err := n.number.Float64()
+		v, err := n.Number.Float64()
 		if err != nil || v != math.Trunc(v) || v < float64(lo) || v > float64(hi) {
-			c.invalid(n.start, "%s is %s; it must be a whole number %s", what, n.number, between(float64(lo), float64(hi)))
+			c.invalid(n.Start, "%s is %s; it must be a whole number %s", what, n.Number, between(float64(lo), float64(hi)))
 			return
 		}
 		i := int(v)
@@ -144,13 +148,13 @@ func (c *checker) integer(dst **int, what string, lo, hi int) field {
 
 // fraction reads a number in [lo, hi].
 func (c *checker) fraction(dst **float64, what string, lo, hi float64) field {
-	return func(n *node) {
-		if !c.is(n, kindNumber, what) {
+	return func(n *jsonpos.Node) {
+		if !c.is(n, jsonpos.Number, what) {
 			return
 		}
-		v, err := n.number.Float64()
+		v, err := n.Number.Float64()
 		if err != nil || v < lo || v > hi {
-			c.invalid(n.start, "%s is %s; it must be %s", what, n.number, between(lo, hi))
+			c.invalid(n.Start, "%s is %s; it must be %s", what, n.Number, between(lo, hi))
 			return
 		}
 		*dst = &v
@@ -175,11 +179,11 @@ const maxInt = 1<<53 - 1
 
 // list reads each item of a list.
 func (c *checker) list(what string, item field) field {
-	return func(n *node) {
-		if !c.is(n, kindArray, what) {
+	return func(n *jsonpos.Node) {
+		if !c.is(n, jsonpos.Array, what) {
 			return
 		}
-		for _, i := range n.items {
+		for _, i := range n.Items {
 			item(i)
 		}
 	}
@@ -187,9 +191,9 @@ func (c *checker) list(what string, item field) field {
 
 // texts reads a list of non-empty strings.
 func (c *checker) texts(dst *[]string, what string) field {
-	return func(n *node) {
+	return func(n *jsonpos.Node) {
 		*dst = []string{}
-		c.list(what, func(i *node) {
+		c.list(what, func(i *jsonpos.Node) {
 			var s string
 			if c.text(&s, "an entry of "+what)(i); s != "" {
 				*dst = append(*dst, s)
@@ -200,27 +204,27 @@ func (c *checker) texts(dst *[]string, what string) field {
 
 // textMap reads an object of strings.
 func (c *checker) textMap(dst *map[string]string, what string) field {
-	return func(n *node) {
+	return func(n *jsonpos.Node) {
 		*dst = map[string]string{}
-		c.each(n, what, func(key member) {
+		c.each(n, what, func(key jsonpos.Member) {
 			var s string
-			c.anyText(&s, what+"."+key.key)(key.value)
-			(*dst)[key.key] = s
+			c.anyText(&s, what+"."+key.Key)(key.Value)
+			(*dst)[key.Key] = s
 		})
 	}
 }
 
 // each reads every member of an object whose keys are free.
-func (c *checker) each(n *node, what string, read func(member)) {
-	if !c.is(n, kindObject, what) {
+func (c *checker) each(n *jsonpos.Node, what string, read func(jsonpos.Member)) {
+	if !c.is(n, jsonpos.Object, what) {
 		return
 	}
-	for _, m := range n.members {
+	for _, m := range n.Members {
 		read(m)
 	}
 }
 
 // ignored accepts a value of one kind that berth has no use for.
-func (c *checker) ignored(want kind, what string) field {
-	return func(n *node) { c.is(n, want, what) }
+func (c *checker) ignored(want jsonpos.Kind, what string) field {
+	return func(n *jsonpos.Node) { c.is(n, want, what) }
 }

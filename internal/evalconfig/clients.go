@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/berth-run/berth/internal/jsonpos"
 )
 
 // DefaultTimeoutMs is a trial's, when neither clientOptions nor the config says.
@@ -73,47 +75,47 @@ func chatgptOptions(c *checker) fields {
 		"provider":         c.oneOf(&s, "provider", "openai"),
 		"timeout":          c.integer(&i, "timeout", 1, maxTimeoutMs),
 		"env":              c.env,
-		"plugins":          c.ignored(kindArray, "plugins"),
+		"plugins":          c.ignored(jsonpos.Array, "plugins"),
 		"configPath":       c.chatgptConfigPath,
 		"requireMcpCalls":  c.boolean(&b, "requireMcpCalls"),
 		"surface":          c.oneOf(&s, "surface", "chatgpt-work", "codex"),
 		"correlation":      c.oneOf(&s, "correlation", "exact_prompt", "prompt_marker"),
 		"nativeMaxActions": c.integer(&i, "nativeMaxActions", 1, 64),
-		"systemPrompt": func(n *node) {
-			c.invalid(n.start, "chatgpt takes no systemPrompt; put its text into inputTemplate, around {{input}}")
+		"systemPrompt": func(n *jsonpos.Node) {
+			c.invalid(n.Start, "chatgpt takes no systemPrompt; put its text into inputTemplate, around {{input}}")
 		},
 	}
 	for _, key := range []string{"computerUseProvider", "computerUseModel", "computerUseMaxActions"} {
-		fs[key] = func(n *node) {
-			c.unsupported(n.start, "%s is for macOS only, and shards are Linux; take it out", key)
+		fs[key] = func(n *jsonpos.Node) {
+			c.unsupported(n.Start, "%s is for macOS only, and shards are Linux; take it out", key)
 		}
 	}
 	return fs
 }
 
-func (c *checker) chatgptConfigPath(n *node) {
-	if c.is(n, kindString, "configPath") && !strings.HasSuffix(n.text, "/.codex/config.toml") {
-		c.invalid(n.start, "configPath on Linux can only be $HOME/.codex/config.toml; take it out")
+func (c *checker) chatgptConfigPath(n *jsonpos.Node) {
+	if c.is(n, jsonpos.String, "configPath") && !strings.HasSuffix(n.Text, "/.codex/config.toml") {
+		c.invalid(n.Start, "configPath on Linux can only be $HOME/.codex/config.toml; take it out")
 	}
 }
 
-func (c *checker) env(n *node) {
-	c.each(n, "env", func(m member) {
-		if !envName.MatchString(m.key) {
-			c.invalid(m.start, "env: %q isn't a variable's name", m.key)
+func (c *checker) env(n *jsonpos.Node) {
+	c.each(n, "env", func(m jsonpos.Member) {
+		if !envName.MatchString(m.Key) {
+			c.invalid(m.Start, "env: %q isn't a variable's name", m.Key)
 		}
-		if c.is(m.value, kindString, "env."+m.key) && strings.ContainsRune(m.value.text, 0) {
-			c.invalid(m.value.start, "env.%s holds a NUL", m.key)
+		if c.is(m.Value, jsonpos.String, "env."+m.Key) && strings.ContainsRune(m.Value.Text, 0) {
+			c.invalid(m.Value.Start, "env.%s holds a NUL", m.Key)
 		}
 	})
 }
 
 // codexEnv refuses what the client sets by itself for each trial.
-func (c *checker) codexEnv(n *node) {
+func (c *checker) codexEnv(n *jsonpos.Node) {
 	c.env(n)
-	for _, m := range n.members {
-		if slices.Contains([]string{"HOME", "CODEX_HOME", "TMPDIR"}, m.key) || strings.HasPrefix(m.key, "BERTH_") || strings.HasPrefix(m.key, "MST_") {
-			c.invalid(m.start, "env: %s is set by berth for each trial; take it out", m.key)
+	for _, m := range n.Members {
+		if slices.Contains([]string{"HOME", "CODEX_HOME", "TMPDIR"}, m.Key) || strings.HasPrefix(m.Key, "BERTH_") || strings.HasPrefix(m.Key, "MST_") {
+			c.invalid(m.Start, "env: %s is set by berth for each trial; take it out", m.Key)
 		}
 	}
 }
@@ -133,10 +135,10 @@ func (c *checker) client(cfg *Config, v *Variant) json.RawMessage {
 		c.invalid(v.offset(v.Settings.model), "model %q must match %s for client %s", v.Model, rules.model, v.Client)
 	}
 	if v.tools != nil {
-		c.unsupported(v.tools.start, "client %s can't show other tool metadata; take out \"tools\"", v.Client)
+		c.unsupported(v.tools.Start, "client %s can't show other tool metadata; take out \"tools\"", v.Client)
 	}
 	if rules.single && cfg.Run.Concurrency != nil && *cfg.Run.Concurrency > 1 {
-		c.invalid(cfg.Run.concurrency.start, "concurrency must be 1 with client %s; use --runner-option shards=N to run side by side", v.Client)
+		c.invalid(cfg.Run.concurrency.Start, "concurrency must be 1 with client %s; use --runner-option shards=N to run side by side", v.Client)
 	}
 	if rules.provider != "" && cfg.Provider != "" && cfg.Provider != rules.provider {
 		c.invalid(v.at(), "client %s works with provider %q only; take out \"provider\": %q", v.Client, rules.provider, cfg.Provider)
@@ -159,7 +161,7 @@ func (c *checker) labelsDiffer(v *Variant) {
 	for _, s := range v.Servers {
 		key := strings.ToLower(strings.ReplaceAll(s.Label, "-", "_"))
 		if first, ok := seen[key]; ok {
-			c.invalid(s.node.start, "server labels %q and %q can't be told apart by client %s; make them differ by more than case, - and _", first, s.Label, v.Client)
+			c.invalid(s.node.Start, "server labels %q and %q can't be told apart by client %s; make them differ by more than case, - and _", first, s.Label, v.Client)
 		}
 		seen[key] = s.Label
 	}
@@ -170,10 +172,10 @@ func (c *checker) serverFits(s *Server, name string, rules clientRules) {
 		c.unsupported(r.offset, "%s (client %s)", r.msg, name)
 	}
 	if !rules.label.MatchString(s.Label) {
-		c.invalid(s.node.start, "server label %q must match %s for client %s", s.Label, rules.label, name)
+		c.invalid(s.node.Start, "server label %q must match %s for client %s", s.Label, rules.label, name)
 	}
 	if slices.ContainsFunc(rules.reserved, func(r string) bool { return strings.EqualFold(r, s.Label) }) {
-		c.invalid(s.node.start, "server label %q is reserved by client %s; rename it", s.Label, name)
+		c.invalid(s.node.Start, "server label %q is reserved by client %s; rename it", s.Label, name)
 	}
 }
 
@@ -200,8 +202,8 @@ func (c *checker) otherClient(v *Variant) {
 func mergeOptions(cfg *Config, v *Variant) json.RawMessage {
 	merged := map[string]json.RawMessage{"timeout": json.RawMessage(strconv.Itoa(timeout(cfg)))}
 	for _, o := range v.options {
-		for _, m := range o.node.members {
-			merged[m.key] = cfg.file.raw(m.value)
+		for _, m := range o.node.Members {
+			merged[m.Key] = cfg.file.Raw(m.Value)
 		}
 	}
 	raw, err := json.Marshal(merged)

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/berth-run/berth/internal/jsonpos"
 )
 
 // Names of clients.
@@ -45,7 +47,7 @@ type Config struct {
 	// ContentHash is the SHA-256 of the file, hex.
 	ContentHash string
 
-	file *file
+	file *jsonpos.Document
 	// judges are where judges are asked for: allowed only without grading.
 	judges []Place
 }
@@ -59,13 +61,13 @@ type Settings struct {
 	Tools         json.RawMessage
 	InputTemplate string
 
-	tools, client, model *node
+	tools, client, model *jsonpos.Node
 }
 
 // Options are client options with their place.
 type Options struct {
 	Raw  json.RawMessage
-	node *node
+	node *jsonpos.Node
 }
 
 // Source is where cases come from.
@@ -81,7 +83,7 @@ type Controls struct {
 	Trials, MaxCases, Concurrency *int
 	PassThreshold                 *float64
 	FilterTags                    []string
-	concurrency                   *node
+	concurrency                   *jsonpos.Node
 }
 
 // Limits are the most trials that run at once over all shards, by provider and by server label.
@@ -134,16 +136,24 @@ func readFile(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-func parseConfig(name string, data []byte) (*Config, error) {
-	var problems Problems
-	f := newFile(name, data)
-	cfg := &Config{Redact: true, file: f, ContentHash: sha256Hex(data), Limits: Limits{map[string]int{}, map[string]int{}}}
-	root, p := f.parse()
-	if p != nil {
-		return nil, Problems{p}
+// parse reads a file's JSON; its error is Problems.
+func parse(name string, data []byte) (*jsonpos.Document, error) {
+	doc, err := jsonpos.Parse(name, data)
+	if e, ok := errors.AsType[*jsonpos.Error](err); ok {
+		return nil, Problems{{Place: e.Place, Kind: ErrInvalid, Msg: e.Msg}}
 	}
-	c := &checker{file: f, problems: &problems}
-	c.config(root, cfg)
+	return doc, err
+}
+
+func parseConfig(name string, data []byte) (*Config, error) {
+	doc, err := parse(name, data)
+	if err != nil {
+		return nil, err
+	}
+	var problems Problems
+	cfg := &Config{Redact: true, file: doc, ContentHash: sha256Hex(data), Limits: Limits{map[string]int{}, map[string]int{}}}
+	c := &checker{file: doc, problems: &problems}
+	c.config(doc.Root, cfg)
 	c.variantsAgree(cfg)
 	if err := problems.err(); err != nil {
 		return nil, err

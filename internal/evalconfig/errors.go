@@ -3,9 +3,10 @@ package evalconfig
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/berth-run/berth/internal/jsonpos"
 )
 
 // What Load and Resolve fail with; match with errors.Is.
@@ -18,18 +19,8 @@ var (
 	ErrSelection = errors.New("nothing to select")
 )
 
-// Place is where in a file; Line and Col count from 1, Col in bytes. Line 0 is the file as a whole.
-type Place struct {
-	File      string
-	Line, Col int
-}
-
-func (p Place) String() string {
-	if p.Line == 0 {
-		return p.File
-	}
-	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
-}
+// Place is where in a config or a dataset something stands.
+type Place = jsonpos.Place
 
 // Problem is one thing that is wrong, in one line that names the fix.
 type Problem struct {

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/berth-run/berth/internal/jsonpos"
 )
 
 var configShape = shape{
@@ -23,18 +25,18 @@ var configShape = shape{
 	},
 }
 
-func (c *checker) config(root *node, cfg *Config) {
+func (c *checker) config(root *jsonpos.Node, cfg *Config) {
 	fs := c.settings(&cfg.Base, "the eval config")
 	c.controls(&cfg.Run, fs)
 	c.notOurs(cfg, fs)
 	var redact, evalOnly *bool
-	fs["$schema"] = c.ignored(kindString, "$schema")
+	fs["$schema"] = c.ignored(jsonpos.String, "$schema")
 	fs["name"] = c.text(&cfg.Name, "name")
 	fs["datasets"] = c.datasets(cfg)
 	fs["servers"] = c.servers(cfg)
 	fs["variants"] = c.variants(cfg)
 	fs["baseline"] = c.text(&cfg.Baseline, "baseline")
-	fs["run"] = func(n *node) {
+	fs["run"] = func(n *jsonpos.Node) {
 		run := fields{}
 		c.controls(&cfg.Run, run)
 		c.object(n, shape{what: "run", renamed: configShape.renamed}, run)
@@ -57,67 +59,67 @@ func (c *checker) config(root *node, cfg *Config) {
 // settings are the keys that a config and a variant share.
 func (c *checker) settings(s *Settings, what string) fields {
 	return fields{
-		"client": func(n *node) {
+		"client": func(n *jsonpos.Node) {
 			s.client = n
 			c.text(&s.Client, "client")(n)
 			s.Client = strings.TrimPrefix(s.Client, "mst/client/")
 		},
-		"model": func(n *node) {
+		"model": func(n *jsonpos.Node) {
 			s.model = n
 			c.text(&s.Model, "model")(n)
 		},
-		"clientOptions": func(n *node) { s.ClientOptions = c.clientOptions(n) },
+		"clientOptions": func(n *jsonpos.Node) { s.ClientOptions = c.clientOptions(n) },
 		"toolMap":       c.toolMap(&s.ToolMap),
-		"tools": func(n *node) {
+		"tools": func(n *jsonpos.Node) {
 			s.tools = n
 			c.toolMetadata(n)
-			s.Tools = c.file.raw(n)
+			s.Tools = c.file.Raw(n)
 		},
 		"inputTemplate": c.inputTemplate(s, what),
 	}
 }
 
-func (c *checker) clientOptions(n *node) *Options {
-	if !c.is(n, kindObject, "clientOptions") {
+func (c *checker) clientOptions(n *jsonpos.Node) *Options {
+	if !c.is(n, jsonpos.Object, "clientOptions") {
 		return nil
 	}
-	for _, m := range n.members {
-		switch m.key {
+	for _, m := range n.Members {
+		switch m.Key {
 		case "type", "client", "model":
-			c.invalid(m.start, "clientOptions must not have %q; write client and model beside clientOptions", m.key)
+			c.invalid(m.Start, "clientOptions must not have %q; write client and model beside clientOptions", m.Key)
 		case "options":
-			c.invalid(m.start, `clientOptions must not nest "options"; write them directly in clientOptions`)
+			c.invalid(m.Start, `clientOptions must not nest "options"; write them directly in clientOptions`)
 		}
 	}
-	return &Options{Raw: c.file.raw(n), node: n}
+	return &Options{Raw: c.file.Raw(n), node: n}
 }
 
 func (c *checker) inputTemplate(s *Settings, what string) field {
-	return func(n *node) {
+	return func(n *jsonpos.Node) {
 		c.text(&s.InputTemplate, "inputTemplate")(n)
 		if s.InputTemplate != "" && !strings.Contains(s.InputTemplate, inputMark) {
-			c.invalid(n.start, "inputTemplate of %s has no %s, so every case would be the same prompt; add it", what, inputMark)
+			c.invalid(n.Start, "inputTemplate of %s has no %s, so every case would be the same prompt; add it", what, inputMark)
 		}
 	}
 }
 
 func (c *checker) toolMap(dst *map[string][]string) field {
-	return func(n *node) {
+	return func(n *jsonpos.Node) {
 		*dst = map[string][]string{}
-		c.each(n, "toolMap", func(m member) {
+		c.each(n, "toolMap", func(m jsonpos.Member) {
 			var names []string
-			c.texts(&names, "toolMap."+m.key)(m.value)
-			(*dst)[m.key] = names
+			c.texts(&names, "toolMap."+m.Key)(m.Value)
+			(*dst)[m.Key] = names
 		})
 	}
 }
 
-func (c *checker) toolMetadata(n *node) {
-	c.each(n, "tools", func(m member) {
-		c.object(m.value, shape{what: "a tool in tools"}, fields{
-			"name":        c.ignored(kindString, "name"),
-			"description": c.ignored(kindString, "description"),
-			"inputSchema": c.ignored(kindObject, "inputSchema"),
+func (c *checker) toolMetadata(n *jsonpos.Node) {
+	c.each(n, "tools", func(m jsonpos.Member) {
+		c.object(m.Value, shape{what: "a tool in tools"}, fields{
+			"name":        c.ignored(jsonpos.String, "name"),
+			"description": c.ignored(jsonpos.String, "description"),
+			"inputSchema": c.ignored(jsonpos.Object, "inputSchema"),
 		})
 	})
 }
@@ -127,7 +129,7 @@ func (c *checker) toolMetadata(n *node) {
 func (c *checker) controls(r *Controls, fs fields) {
 	fs["trials"] = c.integer(&r.Trials, "trials", 1, maxTrials)
 	fs["maxCases"] = c.integer(&r.MaxCases, "maxCases", 1, maxInt)
-	fs["concurrency"] = func(n *node) {
+	fs["concurrency"] = func(n *jsonpos.Node) {
 		r.concurrency = n
 		c.integer(&r.Concurrency, "concurrency", 1, maxInt)(n)
 	}
@@ -140,17 +142,17 @@ const maxTrials = 100_000
 
 func (c *checker) limits(l *Limits) field {
 	group := func(dst map[string]int, what string) field {
-		return func(n *node) {
-			c.each(n, what, func(m member) {
+		return func(n *jsonpos.Node) {
+			c.each(n, what, func(m jsonpos.Member) {
 				var v *int
-				c.integer(&v, what+"."+m.key, 1, maxInt)(m.value)
+				c.integer(&v, what+"."+m.Key, 1, maxInt)(m.Value)
 				if v != nil {
-					dst[m.key] = *v
+					dst[m.Key] = *v
 				}
 			})
 		}
 	}
-	return func(n *node) {
+	return func(n *jsonpos.Node) {
 		c.object(n, shape{what: "limits"}, fields{
 			"providers": group(l.Providers, "limits.providers"),
 			"servers":   group(l.Servers, "limits.servers"),
@@ -159,12 +161,12 @@ func (c *checker) limits(l *Limits) field {
 }
 
 func (c *checker) pricing(cfg *Config) field {
-	return func(n *node) {
+	return func(n *jsonpos.Node) {
 		cfg.Pricing = map[string]Price{}
-		c.each(n, "pricing", func(m member) {
+		c.each(n, "pricing", func(m jsonpos.Member) {
 			var in, out *float64
 			var p Price
-			c.object(m.value, shape{what: "a price", required: []string{"input", "output"}}, fields{
+			c.object(m.Value, shape{what: "a price", required: []string{"input", "output"}}, fields{
 				"input":      c.fraction(&in, "input", 0, maxInt),
 				"output":     c.fraction(&out, "output", 0, maxInt),
 				"cacheRead":  c.fraction(&p.CacheRead, "cacheRead", 0, maxInt),
@@ -172,7 +174,7 @@ func (c *checker) pricing(cfg *Config) field {
 			})
 			if in != nil && out != nil {
 				p.Input, p.Output = *in, *out
-				cfg.Pricing[m.key] = p
+				cfg.Pricing[m.Key] = p
 			}
 		})
 	}
@@ -180,18 +182,18 @@ func (c *checker) pricing(cfg *Config) field {
 
 // variants reads the list; that names and labels fit is checked once everything is read.
 func (c *checker) variants(cfg *Config) field {
-	return c.list("variants", func(n *node) {
+	return c.list("variants", func(n *jsonpos.Node) {
 		v := Variant{node: n}
 		fs := c.settings(&v.Settings, "a variant")
 		fs["name"] = c.text(&v.Name, "name")
 		fs["description"] = c.anyText(&v.Description, "description")
-		fs["servers"] = func(n *node) {
+		fs["servers"] = func(n *jsonpos.Node) {
 			v.labels = n
 			c.texts(&v.Labels, "servers")(n)
 		}
 		fs["metrics"] = c.metrics()
 		fs["judges"] = c.judges(cfg)
-		fs["coworkSetup"] = c.ignored(kindObject, "coworkSetup")
+		fs["coworkSetup"] = c.ignored(jsonpos.Object, "coworkSetup")
 		c.object(n, shape{what: "a variant", required: []string{"name"}, renamed: configShape.renamed}, fs)
 		cfg.Variants = append(cfg.Variants, v)
 	})
@@ -199,10 +201,10 @@ func (c *checker) variants(cfg *Config) field {
 
 // variantsAgree checks names, labels and the baseline against each other.
 func (c *checker) variantsAgree(cfg *Config) {
-	names := map[string]*node{}
+	names := map[string]*jsonpos.Node{}
 	for _, v := range cfg.Variants {
 		if first, ok := names[v.Name]; ok && v.Name != "" {
-			c.invalid(v.node.start, "a second variant is called %q (the first at %s); rename one", v.Name, c.file.place(first.start))
+			c.invalid(v.node.Start, "a second variant is called %q (the first at %s); rename one", v.Name, c.file.Place(first.Start))
 		}
 		names[v.Name] = v.node
 		if v.labels != nil {
@@ -213,25 +215,25 @@ func (c *checker) variantsAgree(cfg *Config) {
 		names[DefaultVariant] = nil
 	}
 	if _, ok := names[cfg.Baseline]; cfg.Baseline != "" && !ok {
-		*c.problems = append(*c.problems, &Problem{Place: Place{File: c.file.name}, Kind: ErrInvalid,
+		*c.problems = append(*c.problems, &Problem{Place: Place{File: c.file.Name}, Kind: ErrInvalid,
 			Msg: "baseline " + quoteNear(cfg.Baseline, slices.Sorted(maps.Keys(names))) + "; name one of the variants"})
 	}
 }
 
-func (c *checker) labelsExist(cfg *Config, list *node) {
+func (c *checker) labelsExist(cfg *Config, list *jsonpos.Node) {
 	var labels, seen []string
 	for _, s := range cfg.Servers {
 		labels = append(labels, s.Label)
 	}
-	for _, n := range list.items {
+	for _, n := range list.Items {
 		switch {
-		case n.kind != kindString || n.text == "":
-		case !slices.Contains(labels, n.text):
-			c.invalid(n.start, "server %s; add it to servers, or take it out here", quoteNear(n.text, labels))
-		case slices.Contains(seen, n.text):
-			c.invalid(n.start, "server %q is listed twice; keep one", n.text)
+		case n.Kind != jsonpos.String || n.Text == "":
+		case !slices.Contains(labels, n.Text):
+			c.invalid(n.Start, "server %s; add it to servers, or take it out here", quoteNear(n.Text, labels))
+		case slices.Contains(seen, n.Text):
+			c.invalid(n.Start, "server %q is listed twice; keep one", n.Text)
 		}
-		seen = append(seen, n.text)
+		seen = append(seen, n.Text)
 	}
 }
 

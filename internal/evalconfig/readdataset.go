@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/berth-run/berth/internal/grade"
+	"github.com/berth-run/berth/internal/jsonpos"
 )
 
 var caseRenames = map[string]string{
@@ -17,23 +18,22 @@ var caseRenames = map[string]string{
 
 // parseDataset reads one dataset file.
 func parseDataset(name string, data []byte) (Dataset, error) {
-	var problems Problems
-	f := newFile(name, data)
 	d := Dataset{Type: "file", ContentHash: sha256Hex(data)}
-	root, p := f.parse()
-	if p != nil {
-		return d, Problems{p}
+	doc, err := parse(name, data)
+	if err != nil {
+		return d, err
 	}
-	c := &checker{file: f, problems: &problems}
-	c.object(root, shape{what: "a dataset", required: []string{"name", "cases"}}, fields{
-		"$schema":     c.ignored(kindString, "$schema"),
+	var problems Problems
+	c := &checker{file: doc, problems: &problems}
+	c.object(doc.Root, shape{what: "a dataset", required: []string{"name", "cases"}}, fields{
+		"$schema":     c.ignored(jsonpos.String, "$schema"),
 		"name":        c.text(&d.Name, "name"),
 		"description": c.anyText(&d.Description, "description"),
-		"metadata":    c.ignored(kindObject, "metadata"),
-		"cases": func(n *node) {
-			c.list("cases", func(n *node) { d.Cases = append(d.Cases, c.evalCase(n)) })(n)
-			if n.kind == kindArray && len(n.items) == 0 {
-				c.invalid(n.start, "cases is empty; add one")
+		"metadata":    c.ignored(jsonpos.Object, "metadata"),
+		"cases": func(n *jsonpos.Node) {
+			c.list("cases", func(n *jsonpos.Node) { d.Cases = append(d.Cases, c.evalCase(n)) })(n)
+			if n.Kind == jsonpos.Array && len(n.Items) == 0 {
+				c.invalid(n.Start, "cases is empty; add one")
 			}
 		},
 	})
@@ -43,8 +43,8 @@ func parseDataset(name string, data []byte) (Dataset, error) {
 	return d, problems.err()
 }
 
-func (c *checker) evalCase(n *node) Case {
-	k := Case{Place: c.file.place(n.start)}
+func (c *checker) evalCase(n *jsonpos.Node) Case {
+	k := Case{Place: c.file.Place(n.Start)}
 	var reps *int
 	c.object(n, shape{what: "a case", required: []string{"id", "input"}, renamed: caseRenames}, fields{
 		"id":            c.text(&k.ID, "id"),
@@ -52,23 +52,23 @@ func (c *checker) evalCase(n *node) Case {
 		"description":   c.anyText(&k.Description, "description"),
 		"client":        c.text(&k.client, "client"),
 		"model":         c.text(&k.model, "model"),
-		"clientOptions": func(n *node) { k.clientOptions = c.caseOptions(n) },
+		"clientOptions": func(n *jsonpos.Node) { k.clientOptions = c.caseOptions(n) },
 		"trials":        c.integer(&k.trials, "trials", 1, maxTrials),
 		"passThreshold": c.fraction(&k.threshold, "passThreshold", 0, 1),
 		"tags":          c.texts(&k.Tags, "tags"),
-		"metadata":      c.ignored(kindObject, "metadata"),
+		"metadata":      c.ignored(jsonpos.Object, "metadata"),
 		"judgeReps":     c.integer(&reps, "judgeReps", 1, maxInt),
-		"judges": c.list("judges", func(n *node) {
+		"judges": c.list("judges", func(n *jsonpos.Node) {
 			c.extension(n, "a judge")
-			k.judges = append(k.judges, c.file.place(n.start))
+			k.judges = append(k.judges, c.file.Place(n.Start))
 		}),
 		"expected":   c.expected,
-		"assertions": func(n *node) { k.Assertions = c.assertions(n) },
+		"assertions": func(n *jsonpos.Node) { k.Assertions = c.assertions(n) },
 	})
 	return k
 }
 
-func (c *checker) caseOptions(n *node) []byte {
+func (c *checker) caseOptions(n *jsonpos.Node) []byte {
 	if o := c.clientOptions(n); o != nil {
 		return o.Raw
 	}
@@ -76,71 +76,71 @@ func (c *checker) caseOptions(n *node) []byte {
 }
 
 // expected is for judges; other keys are the dataset's own.
-func (c *checker) expected(n *node) {
-	c.each(n, "expected", func(m member) {
-		if m.key == "criteria" {
+func (c *checker) expected(n *jsonpos.Node) {
+	c.each(n, "expected", func(m jsonpos.Member) {
+		if m.Key == "criteria" {
 			var criteria map[string]string
-			c.textMap(&criteria, "criteria")(m.value)
+			c.textMap(&criteria, "criteria")(m.Value)
 		}
 	})
 }
 
-func (c *checker) assertions(n *node) grade.Assertions {
+func (c *checker) assertions(n *jsonpos.Node) grade.Assertions {
 	var a grade.Assertions
 	c.object(n, shape{what: "assertions", renamed: map[string]string{
 		"passesJudge": `judges have moved; write "judges" beside "assertions"`,
 	}}, fields{
-		"containsText": c.oneOrMore("containsText", func(n *node) {
+		"containsText": c.oneOrMore("containsText", func(n *jsonpos.Node) {
 			var s string
 			if c.text(&s, "containsText")(n); s != "" {
 				a.ContainsText = append(a.ContainsText, s)
 			}
 		}),
-		"matchesPattern": c.oneOrMore("matchesPattern", func(n *node) {
+		"matchesPattern": c.oneOrMore("matchesPattern", func(n *jsonpos.Node) {
 			if p, ok := c.pattern(n); ok {
 				a.MatchesPattern = append(a.MatchesPattern, p)
 			}
 		}),
-		"toolsTriggered": func(n *node) { a.ToolsTriggered = c.toolsTriggered(n) },
-		"toolCallCount":  func(n *node) { a.ToolCallCount = c.toolCallCount(n) },
+		"toolsTriggered": func(n *jsonpos.Node) { a.ToolsTriggered = c.toolsTriggered(n) },
+		"toolCallCount":  func(n *jsonpos.Node) { a.ToolCallCount = c.toolCallCount(n) },
 	})
 	return a
 }
 
 // oneOrMore reads a value or a list of them.
 func (c *checker) oneOrMore(what string, item field) field {
-	return func(n *node) {
-		if n.kind != kindArray {
+	return func(n *jsonpos.Node) {
+		if n.Kind != jsonpos.Array {
 			item(n)
 			return
 		}
-		if len(n.items) == 0 {
-			c.invalid(n.start, "%s is empty; add one or take it out", what)
+		if len(n.Items) == 0 {
+			c.invalid(n.Start, "%s is empty; add one or take it out", what)
 		}
 		c.list(what, item)(n)
 	}
 }
 
-func (c *checker) pattern(n *node) (grade.Pattern, bool) {
+func (c *checker) pattern(n *jsonpos.Node) (grade.Pattern, bool) {
 	var s string
 	if c.text(&s, "matchesPattern")(n); s == "" {
 		return grade.Pattern{}, false
 	}
 	p, err := grade.CompilePattern(s, "m")
 	if err != nil {
-		c.invalid(n.start, "matchesPattern isn't a regular expression: %v", err)
+		c.invalid(n.Start, "matchesPattern isn't a regular expression: %v", err)
 	}
 	return p, err == nil
 }
 
-func (c *checker) toolsTriggered(n *node) *grade.ToolsTriggered {
+func (c *checker) toolsTriggered(n *jsonpos.Node) *grade.ToolsTriggered {
 	t := &grade.ToolsTriggered{Order: grade.OrderAny}
 	var exclusive *bool
 	c.object(n, shape{what: "toolsTriggered", required: []string{"calls"}}, fields{
-		"calls": func(n *node) {
-			c.list("calls", func(n *node) { t.Calls = append(t.Calls, c.expectedCall(n)) })(n)
-			if n.kind == kindArray && len(n.items) == 0 {
-				c.invalid(n.start, `calls is empty; to allow no call write "toolCallCount": {"exact": 0}`)
+		"calls": func(n *jsonpos.Node) {
+			c.list("calls", func(n *jsonpos.Node) { t.Calls = append(t.Calls, c.expectedCall(n)) })(n)
+			if n.Kind == jsonpos.Array && len(n.Items) == 0 {
+				c.invalid(n.Start, `calls is empty; to allow no call write "toolCallCount": {"exact": 0}`)
 			}
 		},
 		"order":     c.oneOf(&t.Order, "order", grade.OrderStrict, grade.OrderAny),
@@ -150,7 +150,7 @@ func (c *checker) toolsTriggered(n *node) *grade.ToolsTriggered {
 	return t
 }
 
-func (c *checker) expectedCall(n *node) grade.ExpectedCall {
+func (c *checker) expectedCall(n *jsonpos.Node) grade.ExpectedCall {
 	var e grade.ExpectedCall
 	var required *bool
 	c.object(n, shape{what: "an expected call", required: []string{"name"}}, fields{
@@ -159,40 +159,40 @@ func (c *checker) expectedCall(n *node) grade.ExpectedCall {
 		"source":    c.text(&e.Source, "source"),
 		"server":    c.text(&e.Server, "server"),
 		"required":  c.boolean(&required, "required"),
-		"arguments": func(n *node) { e.Arguments = c.expectedArguments(n) },
+		"arguments": func(n *jsonpos.Node) { e.Arguments = c.expectedArguments(n) },
 	})
 	e.Optional = required != nil && !*required
 	return e
 }
 
-func (c *checker) expectedArguments(n *node) []byte {
-	if !c.is(n, kindObject, "arguments") {
+func (c *checker) expectedArguments(n *jsonpos.Node) []byte {
+	if !c.is(n, jsonpos.Object, "arguments") {
 		return nil
 	}
 	c.argumentPatterns(n)
-	return c.file.raw(n)
+	return c.file.Raw(n)
 }
 
 // argumentPatterns compiles every {"$pattern": …}, so that a broken one is said before the run.
-func (c *checker) argumentPatterns(n *node) {
-	if p := n.get("$pattern"); p != nil && p.kind == kindString {
+func (c *checker) argumentPatterns(n *jsonpos.Node) {
+	if p := n.Get("$pattern"); p != nil && p.Kind == jsonpos.String {
 		flags := ""
-		if f := n.get("$flags"); f != nil {
-			flags = f.text
+		if f := n.Get("$flags"); f != nil {
+			flags = f.Text
 		}
-		if _, err := grade.CompilePattern(p.text, flags); err != nil {
-			c.invalid(p.start, "$pattern isn't a regular expression: %v", err)
+		if _, err := grade.CompilePattern(p.Text, flags); err != nil {
+			c.invalid(p.Start, "$pattern isn't a regular expression: %v", err)
 		}
 	}
-	for _, m := range n.members {
-		c.argumentPatterns(m.value)
+	for _, m := range n.Members {
+		c.argumentPatterns(m.Value)
 	}
-	for _, i := range n.items {
+	for _, i := range n.Items {
 		c.argumentPatterns(i)
 	}
 }
 
-func (c *checker) toolCallCount(n *node) *grade.ToolCallCount {
+func (c *checker) toolCallCount(n *jsonpos.Node) *grade.ToolCallCount {
 	t := &grade.ToolCallCount{}
 	c.object(n, shape{what: "toolCallCount"}, fields{
 		"min":   c.integer(&t.Min, "min", 0, maxInt),
@@ -201,11 +201,11 @@ func (c *checker) toolCallCount(n *node) *grade.ToolCallCount {
 	})
 	switch {
 	case t.Exact != nil && (t.Min != nil || t.Max != nil):
-		c.invalid(n.start, "toolCallCount has exact beside min or max; keep one or the other")
+		c.invalid(n.Start, "toolCallCount has exact beside min or max; keep one or the other")
 	case t.Min != nil && t.Max != nil && *t.Min > *t.Max:
-		c.invalid(n.start, "toolCallCount has min %d above max %d", *t.Min, *t.Max)
-	case n.kind == kindObject && len(n.members) == 0:
-		c.invalid(n.start, "toolCallCount is empty; set min, max or exact")
+		c.invalid(n.Start, "toolCallCount has min %d above max %d", *t.Min, *t.Max)
+	case n.Kind == jsonpos.Object && len(n.Members) == 0:
+		c.invalid(n.Start, "toolCallCount is empty; set min, max or exact")
 	}
 	return t
 }

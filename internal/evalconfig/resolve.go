@@ -75,7 +75,7 @@ func (cfg *Config) Resolve(o ResolveOptions) (*Eval, error) {
 		return nil, err
 	}
 	if o.NoGrade && cfg.Redact {
-		return nil, &Problem{Place: Place{File: cfg.file.name}, Kind: ErrInvalid,
+		return nil, &Problem{Place: Place{File: cfg.file.Name}, Kind: ErrInvalid,
 			Msg: "--no-grade needs what redaction takes away; set redactStoredResponses to false"}
 	}
 	if e.Variants, err = pickVariants(all, o.Variants); err != nil {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/berth-run/berth/internal/jsonpos"
 	"github.com/berth-run/berth/session/client"
 )
 
@@ -16,7 +17,7 @@ type Server struct {
 	// AccessTokenEnv names the variable, here and not in the shard, that holds the bearer; "" for none.
 	AccessTokenEnv string
 
-	node     *node
+	node     *jsonpos.Node
 	refusals []refusal
 }
 
@@ -40,14 +41,14 @@ var (
 )
 
 func (c *checker) servers(cfg *Config) field {
-	return func(n *node) {
-		if n.kind == kindArray {
-			c.invalid(n.start, `servers must be an object keyed by label, not a list; write {"label": {…}}`)
+	return func(n *jsonpos.Node) {
+		if n.Kind == jsonpos.Array {
+			c.invalid(n.Start, `servers must be an object keyed by label, not a list; write {"label": {…}}`)
 			return
 		}
-		c.each(n, "servers", func(m member) {
-			if m.key == "" {
-				c.invalid(m.start, "a server's label is empty")
+		c.each(n, "servers", func(m jsonpos.Member) {
+			if m.Key == "" {
+				c.invalid(m.Start, "a server's label is empty")
 			}
 			if s, ok := c.server(m); ok {
 				cfg.Servers = append(cfg.Servers, s)
@@ -56,31 +57,31 @@ func (c *checker) servers(cfg *Config) field {
 	}
 }
 
-func (c *checker) server(m member) (Server, bool) {
-	s := Server{node: m.value}
-	s.Label = m.key
-	n := m.value
-	if !c.is(n, kindObject, "server "+m.key) {
+func (c *checker) server(m jsonpos.Member) (Server, bool) {
+	s := Server{node: m.Value}
+	s.Label = m.Key
+	n := m.Value
+	if !c.is(n, jsonpos.Object, "server "+m.Key) {
 		return s, false
 	}
-	if l := n.get("label"); l != nil {
-		c.invalid(l.start, "a server must not have a label; its key %q is its label", m.key)
+	if l := n.Get("label"); l != nil {
+		c.invalid(l.Start, "a server must not have a label; its key %q is its label", m.Key)
 	}
-	if conn := n.get("connector"); conn != nil {
-		c.unsupported(n.start, "connectors come from plugins, and berth loads none; write server %q as the stdio or http server that the connector launches", m.key)
+	if conn := n.Get("connector"); conn != nil {
+		c.unsupported(n.Start, "connectors come from plugins, and berth loads none; write server %q as the stdio or http server that the connector launches", m.Key)
 		return s, true
 	}
 	fs := c.commonServer(&s)
-	what := shape{what: "server " + m.key, required: []string{"transport"}}
-	switch t := n.get("transport"); {
-	case t != nil && t.kind == kindString && t.text == "stdio":
+	what := shape{what: "server " + m.Key, required: []string{"transport"}}
+	switch t := n.Get("transport"); {
+	case t != nil && t.Kind == jsonpos.String && t.Text == "stdio":
 		c.stdio(&s, fs)
 		what.required = append(what.required, "command")
-	case t != nil && t.kind == kindString && t.text == "http":
+	case t != nil && t.Kind == jsonpos.String && t.Text == "http":
 		c.http(&s, fs)
 		what.required = append(what.required, "serverUrl")
 	case t != nil:
-		c.invalid(t.start, `transport must be "stdio" or "http"`)
+		c.invalid(t.Start, `transport must be "stdio" or "http"`)
 		return s, true
 	}
 	c.object(n, what, fs)
@@ -90,25 +91,25 @@ func (c *checker) server(m member) (Server, bool) {
 // commonServer are the keys of both transports; most are for MST's own client.
 func (c *checker) commonServer(s *Server) fields {
 	ms := func(what string) field {
-		return func(n *node) {
+		return func(n *jsonpos.Node) {
 			var v *float64
 			c.fraction(&v, what, 0, maxInt)(n)
 			if v != nil && *v == 0 {
-				c.invalid(n.start, "%s must be more than 0", what)
+				c.invalid(n.Start, "%s must be more than 0", what)
 			}
 		}
 	}
 	return fields{
 		"transport":        c.anyText(&s.Transport, "transport"),
-		"label":            func(*node) {}, // named above
-		"capabilities":     c.ignored(kindObject, "capabilities"),
-		"protocolProbe":    c.ignored(kindObject, "protocolProbe"),
+		"label":            func(*jsonpos.Node) {}, // named above
+		"capabilities":     c.ignored(jsonpos.Object, "capabilities"),
+		"protocolProbe":    c.ignored(jsonpos.Object, "protocolProbe"),
 		"connectTimeoutMs": ms("connectTimeoutMs"),
 		"requestTimeoutMs": ms("requestTimeoutMs"),
 		"callTimeoutMs":    ms("callTimeoutMs"),
-		"protocol": func(n *node) {
-			if c.is(n, kindString, "protocol") && !protocolForm.MatchString(n.text) {
-				c.invalid(n.start, `protocol must be "legacy", "auto" or a date such as 2025-06-18`)
+		"protocol": func(n *jsonpos.Node) {
+			if c.is(n, jsonpos.String, "protocol") && !protocolForm.MatchString(n.Text) {
+				c.invalid(n.Start, `protocol must be "legacy", "auto" or a date such as 2025-06-18`)
 			}
 		},
 	}
@@ -118,23 +119,23 @@ func (c *checker) stdio(s *Server, fs fields) {
 	var ignored *bool
 	var minTools *int
 	fs["command"] = c.literal(s, c.text(&s.Command, "command"))
-	fs["args"] = func(n *node) {
-		c.list("args", func(i *node) {
+	fs["args"] = func(n *jsonpos.Node) {
+		c.list("args", func(i *jsonpos.Node) {
 			var a string
 			c.literal(s, c.anyText(&a, "an entry of args"))(i)
 			s.Args = append(s.Args, a)
 		})(n)
 	}
 	fs["cwd"] = c.literal(s, c.text(&s.Cwd, "cwd"))
-	fs["env"] = func(n *node) {
+	fs["env"] = func(n *jsonpos.Node) {
 		c.textMap(&s.Env, "env")(n)
-		for _, m := range n.members {
-			c.literal(s, func(*node) {})(m.value)
+		for _, m := range n.Members {
+			c.literal(s, func(*jsonpos.Node) {})(m.Value)
 		}
 	}
 	fs["inheritEnv"] = c.boolean(&ignored, "inheritEnv")
 	fs["quiet"] = c.boolean(&ignored, "quiet")
-	fs["minTools"] = func(n *node) {
+	fs["minTools"] = func(n *jsonpos.Node) {
 		c.integer(&minTools, "minTools", 1, maxMinTools)(n)
 		if minTools != nil {
 			s.MinTools = *minTools
@@ -147,42 +148,42 @@ func (c *checker) stdio(s *Server, fs fields) {
 
 // literal notes placeholders, which only Cowork resolves.
 func (c *checker) literal(s *Server, read field) field {
-	return func(n *node) {
+	return func(n *jsonpos.Node) {
 		read(n)
-		if n.kind == kindString && placeholder.MatchString(n.text) {
-			s.refused(placeholder.FindString(n.text) + " is resolved by Cowork only; write the value")(n)
+		if n.Kind == jsonpos.String && placeholder.MatchString(n.Text) {
+			s.refused(placeholder.FindString(n.Text) + " is resolved by Cowork only; write the value")(n)
 		}
 	}
 }
 
 func (c *checker) http(s *Server, fs fields) {
-	fs["serverUrl"] = func(n *node) {
+	fs["serverUrl"] = func(n *jsonpos.Node) {
 		c.text(&s.URL, "serverUrl")(n)
 		u, err := url.Parse(s.URL)
 		switch {
 		case s.URL == "":
 		case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Host == "":
-			c.invalid(n.start, "serverUrl must be an http or https URL")
+			c.invalid(n.Start, "serverUrl must be an http or https URL")
 		case u.User != nil:
 			s.URL = ""
-			c.invalid(n.start, "serverUrl must not hold credentials; name the token's variable in auth.accessTokenEnv")
+			c.invalid(n.Start, "serverUrl must not hold credentials; name the token's variable in auth.accessTokenEnv")
 		}
 	}
 	fs["auth"] = c.auth(s)
 	fs["headers"] = s.refused("headers on an http server aren't supported; only a bearer is, by auth.accessTokenEnv")
 	fs["proxy"] = s.refused("proxy on an http server isn't supported")
 	fs["tls"] = s.refused("tls on an http server isn't supported; the shard's own trust store is used")
-	fs["retryAttempts"] = c.ignored(kindNumber, "retryAttempts")
+	fs["retryAttempts"] = c.ignored(jsonpos.Number, "retryAttempts")
 }
 
 func (c *checker) auth(s *Server) field {
-	return func(n *node) {
+	return func(n *jsonpos.Node) {
 		c.object(n, shape{what: "auth"}, fields{
 			"accessToken": c.text(&s.Token, "accessToken"),
-			"accessTokenEnv": func(n *node) {
+			"accessTokenEnv": func(n *jsonpos.Node) {
 				c.text(&s.AccessTokenEnv, "accessTokenEnv")(n)
 				if s.AccessTokenEnv != "" && !envName.MatchString(s.AccessTokenEnv) {
-					c.invalid(n.start, "accessTokenEnv must be a variable's name")
+					c.invalid(n.Start, "accessTokenEnv must be a variable's name")
 				}
 			},
 			"oauth":             s.refused("oauth isn't supported; sign in beforehand and name the token's variable in auth.accessTokenEnv"),
@@ -192,7 +193,7 @@ func (c *checker) auth(s *Server) field {
 }
 
 func (s *Server) refused(msg string) field {
-	return func(n *node) { s.refusals = append(s.refusals, refusal{n.start, msg}) }
+	return func(n *jsonpos.Node) { s.refusals = append(s.refusals, refusal{n.Start, msg}) }
 }
 
 // evalEndpoints holds requireEvalEndpoint.
@@ -203,7 +204,7 @@ func (c *checker) evalEndpoints(cfg *Config) {
 	for _, s := range cfg.Servers {
 		u, err := url.Parse(s.URL)
 		if s.Transport == "http" && err == nil && s.URL != "" && !strings.Contains(u.Path, "/eval") {
-			c.invalid(s.node.start, "requireEvalEndpoint: the path of server %q has no /eval", s.Label)
+			c.invalid(s.node.Start, "requireEvalEndpoint: the path of server %q has no /eval", s.Label)
 		}
 	}
 }

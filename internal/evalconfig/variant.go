@@ -3,6 +3,8 @@ package evalconfig
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/berth-run/berth/internal/jsonpos"
 )
 
 // inputMark is where an input template takes the case's input.
@@ -21,7 +23,7 @@ type Variant struct {
 	// Options are the client's, inherited ones and the timeout included. Set by Resolve.
 	Options json.RawMessage
 
-	node, labels *node
+	node, labels *jsonpos.Node
 	options      []*Options // inherited first
 }
 
@@ -38,15 +40,15 @@ func (v *Variant) at() int {
 	if v.node == nil {
 		return 0
 	}
-	return v.node.start
+	return v.node.Start
 }
 
 // offset is n's place, or the variant's when n isn't in the file.
-func (v *Variant) offset(n *node) int {
+func (v *Variant) offset(n *jsonpos.Node) int {
 	if n == nil {
 		return v.at()
 	}
-	return n.start
+	return n.Start
 }
 
 // resolved are the variants with what they inherit.

@@ -20,7 +20,7 @@ func Default() Script {
 	return s
 }
 
-// Load reads a script. Errors have the file and the line, and ErrScript in their chain.
+// Load reads a script. Errors have file, line and column, and ErrScript in their chain.
 func Load(path string) (Script, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -45,11 +45,17 @@ func Parse(name string, data []byte) (Script, error) {
 	return s, nil
 }
 
-// typeError places an error of encoding/json.
+// typeError places an error of encoding/json, which has read into the value that it can't take.
 func (src *source) typeError(err error) error {
-	var t *json.UnmarshalTypeError
-	if errors.As(err, &t) {
-		return src.errorAt(t.Offset, "%s must be %s, not %s", t.Field, kindName(t.Type), t.Value)
+	t, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok {
+		return src.errorAt(0, "%v", err)
 	}
-	return src.errorAt(0, "%v", err)
+	start := 0
+	for _, at := range src.at {
+		if at < int(t.Offset) {
+			start = max(start, at)
+		}
+	}
+	return src.errorAt(start, "%s must be %s, not %s", t.Field, kindName(t.Type), t.Value)
 }
