@@ -3,6 +3,7 @@ package codex
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -198,13 +199,21 @@ func (s *session) Close(context.Context) error {
 	return errors.Join(s.broken, home{dir: s.dir}.remove())
 }
 
+// maxInference is as long as the inference token may be, in bytes: the channel takes no longer one.
+const maxInference = 64 << 10
+
 // noteToken adds the present inference token to what is redacted. It's renewed in place, so this is
 // done again at every end of a trial.
 func (s *session) noteToken() {
 	if s.batch.Inference.Mode != client.ModeGateway {
 		return
 	}
-	if b, err := os.ReadFile(s.batch.Inference.TokenFile); err == nil { // a missing one shows as the gateway's 401
+	f, _, err := openPlain(s.batch.Inference.TokenFile)
+	if err != nil {
+		return // it shows as the gateway's 401
+	}
+	defer f.Close()
+	if b, err := io.ReadAll(io.LimitReader(f, maxInference)); err == nil {
 		s.redact.Add(strings.TrimSpace(string(b)))
 	}
 }

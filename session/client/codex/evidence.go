@@ -84,17 +84,14 @@ func (r *run) keepRollout(dir string) (*artifact, error) {
 
 // openRecord opens a regular file of this user with a single link.
 func openRecord(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	f, info, err := openPlain(path)
+	if errors.Is(err, errNotPlain) {
+		return nil, fmt.Errorf("%w: %s", rollout.ErrUnsafeFile, filepath.Base(path))
+	}
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || !info.Mode().IsRegular() || st.Nlink != 1 || int(st.Uid) != os.Getuid() {
+	if info.Sys().(*syscall.Stat_t).Nlink != 1 {
 		f.Close()
 		return nil, fmt.Errorf("%w: %s", rollout.ErrUnsafeFile, filepath.Base(path))
 	}

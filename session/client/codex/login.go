@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/berth-run/berth/internal/code"
@@ -23,18 +21,13 @@ const (
 
 // readAPIKey reads the key file, which must be this user's alone.
 func readAPIKey(path string) (string, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	f, info, err := openPlain(path)
 	if err != nil {
 		return "", code.Errorf(code.APIKeyFileUnsafe, "%w", err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return "", code.Errorf(code.APIKeyFileUnsafe, "%w", err)
-	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || !info.Mode().IsRegular() || info.Mode().Perm() != 0o600 || int(st.Uid) != os.Getuid() {
-		return "", code.Errorf(code.APIKeyFileUnsafe, "%s must be a file of this user, mode 0600", path)
+	if info.Mode().Perm() != 0o600 {
+		return "", code.Errorf(code.APIKeyFileUnsafe, "%s must have mode 0600", path)
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxAPIKey+1))
 	if err != nil {

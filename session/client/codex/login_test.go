@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -77,6 +78,7 @@ func TestReadAPIKey(t *testing.T) {
 			must(t, os.Rename(p, p+"1"))
 			must(t, os.Symlink(p+"1", p))
 		}, code.APIKeyFileUnsafe},
+		{"a pipe", func(t *testing.T, p string) { must(t, errors.Join(os.Remove(p), syscall.Mkfifo(p, 0o600))) }, code.APIKeyFileUnsafe},
 		{"empty", func(t *testing.T, p string) { must(t, os.Truncate(p, 0)) }, code.APIKeyInvalid},
 		{"two lines", func(t *testing.T, p string) { must(t, os.WriteFile(p, []byte("a\nb\n"), 0o600)) }, code.APIKeyInvalid},
 		{"too long", func(t *testing.T, p string) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -141,6 +142,7 @@ func TestUnsafeFiles(t *testing.T) {
 		want error
 	}{
 		{"second link", func(t *testing.T, path string) { must(t, os.Link(path, path+".link")) }, ErrUnsafeFile},
+		{"pipe", func(t *testing.T, path string) { must(t, errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600))) }, ErrUnsafeFile},
 		{"too large", func(t *testing.T, path string) { must(t, os.Truncate(path, MaxSize+1)) }, ErrTooLarge},
 	}
 	for _, tt := range tests {

@@ -37,7 +37,8 @@ func (r *Rollout) Turns() []*Turn { return r.parser.turns }
 // Poll reads what was appended since the last one and tells whether there was anything. A last line
 // without its end is kept until the rest of it comes. After an error the record is of no more use.
 func (r *Rollout) Poll() (grew bool, err error) {
-	f, err := os.OpenFile(r.path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	// O_NONBLOCK: an agent may put a pipe in its place, whose open would wait for a writer for good.
+	f, err := os.OpenFile(r.path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return false, err
 	}
