@@ -172,6 +172,16 @@ type Listed struct {
 	Labels  map[string]string
 }
 
+// Carries tells whether the shard has all of labels; a value of "" matches any.
+func (l Listed) Carries(labels map[string]string) bool {
+	for k, v := range labels {
+		if got, ok := l.Labels[k]; !ok || v != "" && got != v {
+			return false
+		}
+	}
+	return true
+}
+
 // States of a shard, as List gives them.
 const (
 	StateCreated = "created"

@@ -84,3 +84,25 @@ func checkInvalid(t *testing.T, err error, want string) {
 		t.Fatalf("error %v, want ErrInvalid with %q", err, want)
 	}
 }
+
+func TestListedCarries(t *testing.T) {
+	l := Listed{Labels: map[string]string{"owner": "me", "empty": ""}}
+	tests := map[string]struct {
+		labels map[string]string
+		want   bool
+	}{
+		"none":        {nil, true},
+		"value":       {map[string]string{"owner": "me"}, true},
+		"other value": {map[string]string{"owner": "you"}, false},
+		"any value":   {map[string]string{"owner": ""}, true},
+		"empty value": {map[string]string{"empty": ""}, true},
+		"no value":    {map[string]string{"empty": "me"}, false},
+		"no label":    {map[string]string{"run": ""}, false},
+		"not all":     {map[string]string{"owner": "me", "run": "1"}, false},
+	}
+	for name, tt := range tests {
+		if got := l.Carries(tt.labels); got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}

@@ -151,20 +151,11 @@ func (b *Backend) List(_ context.Context, labels map[string]string) ([]backends.
 	defer b.mu.Unlock()
 	var list []backends.Listed
 	for _, s := range b.shards {
-		if carries(s.config.Labels, labels) {
-			list = append(list, s.listed())
+		if l := s.listed(); l.Carries(labels) {
+			list = append(list, l)
 		}
 	}
 	return list, nil
-}
-
-func carries(have, want map[string]string) bool {
-	for k, v := range want {
-		if got, ok := have[k]; !ok || v != "" && got != v {
-			return false
-		}
-	}
-	return true
 }
 
 // Close implements backends.Backend. Shards live on.

@@ -37,25 +37,15 @@ func (b *Backend) List(ctx context.Context, labels map[string]string) ([]backend
 	}
 	var list []backends.Listed
 	for _, c := range containers {
-		if !carries(c.Labels, labels) {
-			continue
-		}
 		l := backends.Listed{ID: c.ID, State: state(c.State), Created: time.Time(c.Created), Labels: c.Labels}
 		if len(c.Names) > 0 {
 			l.Name = strings.TrimPrefix(c.Names[0], "/")
 		}
-		list = append(list, l)
-	}
-	return list, nil
-}
-
-func carries(have, want map[string]string) bool {
-	for k, v := range want {
-		if got, ok := have[k]; !ok || v != "" && got != v {
-			return false
+		if l.Carries(labels) {
+			list = append(list, l)
 		}
 	}
-	return true
+	return list, nil
 }
 
 // state maps Podman's many states to the three of backends. One that is stopping has PID 1 still; one
