@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/berth-run/berth/internal/channel/archive"
+	"github.com/berth-run/berth/internal/evalconfig/evalconfigtest"
 	"github.com/berth-run/berth/internal/redact"
 	"github.com/berth-run/berth/internal/results"
 	"github.com/berth-run/berth/internal/shardproto"
@@ -20,7 +21,7 @@ import (
 
 func testRecorder(t *testing.T) *recorder {
 	t.Helper()
-	e := load(t, config, cases)
+	e := evalconfigtest.Resolve(t, config, cases)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	run, err := results.Create(t.TempDir(), results.NewRecord(results.NewRunID(now), e, results.Environment{}, nil, now))
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/berth-run/berth/image"
+	"github.com/berth-run/berth/internal/evalconfig/evalconfigtest"
 	"github.com/berth-run/berth/internal/runner"
 	"github.com/berth-run/berth/internal/shardtest"
 	"github.com/berth-run/berth/internal/version"
@@ -64,7 +65,7 @@ func TestRecipe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := Setup{Engine: e, Eval: load(t, config, cases), Options: o}
+	s := Setup{Engine: e, Eval: evalconfigtest.Resolve(t, config, cases), Options: o}
 	r, err := s.recipe(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +88,7 @@ func TestSetupStops(t *testing.T) {
 	cancel(stop)
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	s := Setup{Engine: e, Eval: load(t, config, cases), Name: "localhost/new", Progress: func(image.Event) {}}
+	s := Setup{Engine: e, Eval: evalconfigtest.Resolve(t, config, cases), Name: "localhost/new", Progress: func(image.Event) {}}
 	if img, err := s.Do(ctx); err == nil {
 		t.Errorf("got %+v", img)
 	}

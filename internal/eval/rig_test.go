@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/berth-run/berth/image"
-	"github.com/berth-run/berth/internal/evalconfig"
+	"github.com/berth-run/berth/internal/evalconfig/evalconfigtest"
 	"github.com/berth-run/berth/internal/gateway"
 	"github.com/berth-run/berth/internal/runner"
 	"github.com/berth-run/berth/internal/shardtest"
@@ -44,26 +44,6 @@ const cases = `{ "name": "cases", "cases": [
 	{ "id": "c", "input": "delta", "assertions": { "containsText": "delta" } }
 ] }`
 
-// load resolves a config and its cases from files.
-func load(t *testing.T, config, cases string) *evalconfig.Eval {
-	t.Helper()
-	dir := t.TempDir()
-	for name, body := range map[string]string{"eval.json": config, "cases.json": cases} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cfg, err := evalconfig.Load(filepath.Join(dir, "eval.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := cfg.Resolve(evalconfig.ResolveOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
-}
-
 // rig is a request on a fake engine with real workers, answered by a scripted gateway.
 type rig struct {
 	Request
@@ -82,7 +62,7 @@ func newRig(t *testing.T, o shardtest.Options, options ...string) *rig {
 	}
 	log := &shardtest.Buffer{}
 	return &rig{engine: e, log: log, Request: Request{
-		Eval: load(t, config, cases), Runner: RunnerPodman, Engine: e, Options: parsed, EvalDir: t.TempDir(),
+		Eval: evalconfigtest.Resolve(t, config, cases), Runner: RunnerPodman, Engine: e, Options: parsed, EvalDir: t.TempDir(),
 		Script: &script, Progress: log,
 	}}
 }

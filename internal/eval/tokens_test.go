@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/berth-run/berth/internal/evalconfig/evalconfigtest"
 	"github.com/berth-run/berth/internal/redact"
 )
 
@@ -69,7 +70,7 @@ const withServers = `{
 }`
 
 func TestServerTokens(t *testing.T) {
-	e := load(t, withServers, cases)
+	e := evalconfigtest.Resolve(t, withServers, cases)
 	tests := map[string]struct {
 		env, file string
 		want      string

@@ -3,8 +3,6 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-run/berth/internal/evalconfig"
+	"github.com/berth-run/berth/internal/evalconfig/evalconfigtest"
 	"github.com/berth-run/berth/internal/shardproto"
 )
 
@@ -47,25 +46,11 @@ const config = `{"name": "e", "datasets": ["cases.json"], "client": "berth/clien
 
 func eval(t *testing.T, cases int) *evalconfig.Eval {
 	t.Helper()
-	dir := t.TempDir()
 	var list []string
 	for i := range cases {
 		list = append(list, fmt.Sprintf(`{"id": "c%d", "input": "ask %d"}`, i, i))
 	}
-	for name, text := range map[string]string{"eval.json": config, "cases.json": `{"name": "d", "cases": [` + strings.Join(list, ",") + `]}`} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cfg, err := evalconfig.Load(filepath.Join(dir, "eval.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := cfg.Resolve(evalconfig.ResolveOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+	return evalconfigtest.Resolve(t, config, `{"name": "d", "cases": [`+strings.Join(list, ",")+`]}`)
 }
 
 func TestBundle(t *testing.T) {

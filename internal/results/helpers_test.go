@@ -2,12 +2,11 @@ package results
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/berth-run/berth/internal/evalconfig"
+	"github.com/berth-run/berth/internal/evalconfig/evalconfigtest"
 	"github.com/berth-run/berth/internal/shardproto"
 	"github.com/berth-run/berth/internal/trace"
 	"github.com/berth-run/berth/session/client"
@@ -20,7 +19,6 @@ const secretAnswer = "THE-ANSWER-144"
 // sampleEval has two variants, three cases with two trials, and a planted secret.
 func sampleEval(t *testing.T, redact bool) *evalconfig.Eval {
 	t.Helper()
-	dir := t.TempDir()
 	config := map[string]any{
 		"name": "sample eval", "datasets": []string{"cases.json"}, "client": "berth/client/codex", "model": "m", "trials": 2,
 		"redactStoredResponses": redact,
@@ -38,20 +36,7 @@ func sampleEval(t *testing.T, redact bool) *evalconfig.Eval {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, data := range map[string][]byte{"eval.json": raw, "cases.json": []byte(cases)} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cfg, err := evalconfig.Load(filepath.Join(dir, "eval.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := cfg.Resolve(evalconfig.ResolveOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+	return evalconfigtest.Resolve(t, string(raw), cases)
 }
 
 func sampleRunner() *Runner {
