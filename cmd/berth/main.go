@@ -22,6 +22,9 @@ import (
 func main() {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// Without this, `berth run … | head` would die of the next line it writes and leave its shards. With
+	// it such a write only fails.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := interruptible(signals)
 	a := &app{openEngine: eval.OpenEngine, stdout: os.Stdout, stderr: os.Stderr}
 	status := a.execute(ctx, os.Args[1:])

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -143,9 +144,11 @@ func (f *runFlags) tell(c *cobra.Command, res *eval.Result) error {
 	if err == nil {
 		err = res.Publish()
 	}
-	if terr := report.Table(c.OutOrStdout(), res.Finished); terr != nil {
-		return terr
+	terr := report.Table(c.OutOrStdout(), res.Finished)
+	if errors.Is(terr, syscall.EPIPE) {
+		terr = nil // whoever read it has seen enough
 	}
+	err = errors.Join(err, terr)
 	if page != "" {
 		fmt.Fprintf(c.OutOrStdout(), "Report:  %s\n", page)
 	}

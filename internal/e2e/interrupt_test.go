@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"os"
+	"os/exec"
 	"syscall"
 	"testing"
 
@@ -64,5 +66,23 @@ func TestInterruptSetUp(t *testing.T) {
 	r := c.wait()
 	r.expect(t, 4)
 	r.missing(t, "a", "cancelled")
+	p.nothingLeft()
+}
+
+// TestReaderGone: `berth run | head -1` closes what berth writes to. The run goes on to its end, so
+// that its shards are removed and its results are whole.
+func TestReaderGone(t *testing.T) {
+	p := newProject(t, sayCases("first", "second", "third"))
+	p.newGate(echo)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	t.Cleanup(func() { w.Close() })
+	p.change = func(c *exec.Cmd) { c.Stdout = w }
+	end := p.run()
+	end.expect(t, 0)
+	end.ended(t, "passed", "passed", "passed")
 	p.nothingLeft()
 }
