@@ -68,6 +68,7 @@ var known = []struct {
 	{"could not find pasta", backends.ErrUnavailable, "install passt, or use network=none"},
 	{"no seccomp policy defined by image", backends.ErrInvalid, "build the image with `berth runner setup`"},
 	{"database is locked", backends.ErrUnavailable, "other Podman processes keep its database busy: try again when they are done, or run with fewer shards"},
+	{"nil pointer dereference", backends.ErrUnavailable, "Podman crashed over a request, as it does when TMPDIR is no folder that this user may write to: check that first"},
 	{"no space left on device", backends.ErrUnavailable, "the disk is full: `podman system df` shows what Podman holds"},
 }
 

@@ -44,6 +44,8 @@ func TestExplain(t *testing.T) {
 			"could not find pasta, the network namespace can't be configured: not found", backends.ErrUnavailable, "install passt"},
 		{"disk full", "podman#15957",
 			`oci-archive: creating temp directory: untarring file "/var/tmp/oci1076929110": write /var/tmp/oci1076929110/layer.tar: no space left on device`, backends.ErrUnavailable, "podman system df"},
+		{"no TMPDIR", "here, with Podman 4.3.1 and TMPDIR=/nonexistent",
+			"runtime error: invalid memory address or nil pointer dereference", backends.ErrUnavailable, "TMPDIR"},
 		{"trap 8: database", "podman#20809",
 			"database is locked", backends.ErrUnavailable, "fewer shards"},
 		{"seccomp label", "here, with an image that has none",
