@@ -40,8 +40,12 @@ func delta(v, base VariantSummary, byVariant map[string][]CaseResult) VariantDel
 }
 
 // previous compares with the eval's latest run; nil when there is none, it is this one, or it can't
-// be read: an old run's state must not fail a new one.
+// be read: an old run's state must not fail a new one. A run of which no case is complete has no rate
+// to compare.
 func (r *Run) previous(now *Summary) *PreviousRun {
+	if now.Metrics.Passed+now.Metrics.Failed == 0 {
+		return nil
+	}
 	l, err := ReadLatest(r.EvalDir)
 	if err != nil || l.RunID == now.RunID || !runIDForm.MatchString(l.RunID) {
 		return nil

@@ -210,6 +210,11 @@ func TestPreviousRun(t *testing.T) {
 	if _, err := first.PublishLatest(); err != nil {
 		t.Fatal(err)
 	}
+	lost := newRun(t, e, dir, start.Add(time.Minute))
+	f = finish(t, lost, e, collect(t, lost, e, func(shardproto.Key) *client.Result { return nil }), true)
+	if f.Summary.PreviousRun != nil {
+		t.Errorf("a run in which nothing was graded is compared: %+v", f.Summary.PreviousRun)
+	}
 	second := newRun(t, e, dir, start.Add(time.Hour))
 	f = finish(t, second, e, collect(t, second, e, func(k shardproto.Key) *client.Result {
 		res := answered(k)
