@@ -157,7 +157,7 @@ func TestStartFails(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := sessiontest.Config(t)
-			if tt.err == session.ErrNotReady {
+			if errors.Is(tt.err, session.ErrNotReady) {
 				cfg.StartTimeout = 3 * time.Second
 			}
 			s, err := session.StartWith(t.Context(), cfg, tt.service, tt.program)

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -120,7 +121,7 @@ func (p *part) await(ctx context.Context, s *Session) error {
 	}()
 	err := p.ready(ctx, s, p.proc.Stdout)
 	go io.Copy(io.Discard, p.proc.Stdout) //nolint:errcheck // until the program ends
-	if err != nil && context.Cause(ctx) == ErrEnded {
+	if err != nil && errors.Is(context.Cause(ctx), ErrEnded) {
 		return p.ended()
 	}
 	return p.judge(err)

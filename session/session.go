@@ -93,7 +93,7 @@ func (s *Session) bringUp(ctx context.Context) error {
 		return s.err
 	case err == nil:
 		return s.writeReady()
-	case context.Cause(ctx) == ErrNotReady:
+	case errors.Is(context.Cause(ctx), ErrNotReady):
 		return s.late()
 	default:
 		return err

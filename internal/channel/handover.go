@@ -30,13 +30,13 @@ func HandOver(conn *net.UnixConn, in, out *os.File) error {
 
 // takeOver receives what HandOver gives. The link is conn's: it ends when its other end does.
 func takeOver(conn *net.UnixConn) (io.ReadWriteCloser, error) {
-	conn.SetReadDeadline(time.Now().Add(headerWait))
+	_ = conn.SetReadDeadline(time.Now().Add(headerWait)) // an open socket takes it
 	data, rights := make([]byte, 1), make([]byte, unix.CmsgSpace(2*4))
 	_, n, _, _, err := conn.ReadMsgUnix(data, rights)
 	if err != nil {
 		return nil, err
 	}
-	conn.SetReadDeadline(time.Time{})
+	_ = conn.SetReadDeadline(time.Time{})
 	files, err := descriptors(rights[:n])
 	if err != nil {
 		return nil, err

@@ -129,7 +129,7 @@ func tmpfsUse(root string) (sum int64) {
 	for _, dir := range []string{oci.RunDir, oci.Home, "/tmp", oci.RuntimeDir, "/dev/shm"} {
 		var st unix.Statfs_t
 		if unix.Statfs(root+dir, &st) == nil {
-			sum += int64(st.Blocks-st.Bfree) * int64(st.Bsize)
+			sum += int64(st.Blocks-st.Bfree) * st.Bsize
 		}
 	}
 	return sum

@@ -42,7 +42,7 @@ func Open(ctx context.Context, address string) (*Bus, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer session.Close() //nolint:errcheck // nothing is lost with it
+	defer session.Close() // nothing is lost with it
 	var own string
 	launcher := session.Object(launcherName, "/org/a11y/bus")
 	if err := launcher.CallWithContext(ctx, launcherName+".GetAddress", 0).Store(&own); err != nil {
@@ -97,5 +97,5 @@ func (b *Bus) isRegistered() bool {
 
 // Close ends the connection, and with it all waiting.
 func (b *Bus) Close() {
-	b.conn.Close() //nolint:errcheck // closed is what was wanted
+	b.conn.Close() // closed is what was wanted
 }

@@ -54,7 +54,7 @@ func AwaitOwner(ctx context.Context, conn *dbus.Conn, name string) (string, erro
 	if err := conn.AddMatchSignalContext(ctx, match...); err != nil {
 		return "", err
 	}
-	defer conn.RemoveMatchSignal(match...)
+	defer func() { _ = conn.RemoveMatchSignal(match...) }() // the connection's end does it too
 
 	if owner, err := Owner(ctx, conn, name); owner != "" || err != nil {
 		return owner, err

@@ -59,7 +59,7 @@ func (d *Display) Press(ctx context.Context, keys ...Keysym) error {
 		}
 		for i, c := range codes {
 			if err := d.fake(xproto.KeyPress, c, 0, 0); err != nil {
-				d.release(codes[:i])
+				_ = d.release(codes[:i]) // the first error is the one to tell
 				return err
 			}
 		}

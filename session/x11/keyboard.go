@@ -145,7 +145,7 @@ func (k *Keyboard) press(s stroke) error {
 	}
 	for i, c := range codes {
 		if err := k.display.fake(xproto.KeyPress, c, 0, 0); err != nil {
-			k.display.release(codes[:i])
+			_ = k.display.release(codes[:i]) // the first error is the one to tell
 			return err
 		}
 	}
