@@ -92,6 +92,7 @@ func TestConfigProblems(t *testing.T) {
 		"label of no server":       {head + `, "servers": {"wiki": {"transport": "stdio", "command": "x"}}, "variants": [{"name": "v", "servers": ["wikis"]}]}`, `server "wikis" doesn't exist (did you mean "wiki"?)`, ErrInvalid},
 		"bad label":                {head + `, "servers": {"1st": {"transport": "stdio", "command": "x"}}}`, `server label "1st" must match`, ErrInvalid},
 		"reserved label":           {head + `, "servers": {"codex": {"transport": "stdio", "command": "x"}}}`, `is reserved`, ErrInvalid},
+		"variant but for case":     {head + `, "variants": [{"name": "v"}, {"name": "V"}]}`, `a second variant is called "V" (the first at `, ErrInvalid},
 		"variant twice":            {head + `, "variants": [{"name": "v"}, {"name": "v"}]}`, `a second variant is called "v" (the first at `, ErrInvalid},
 		"no such baseline":         {head + `, "variants": [{"name": "plain"}], "baseline": "plian"}`, `baseline "plian" doesn't exist (did you mean "plain"?)`, ErrInvalid},
 		"template without input":   {head + `, "inputTemplate": "hi"}`, `has no {{input}}`, ErrInvalid},

@@ -202,11 +202,13 @@ func (c *checker) variants(cfg *Config) field {
 // variantsAgree checks names, labels and the baseline against each other.
 func (c *checker) variantsAgree(cfg *Config) {
 	names := map[string]*jsonpos.Node{}
+	folders := map[string]*jsonpos.Node{}
 	for _, v := range cfg.Variants {
-		if first, ok := names[v.Name]; ok && v.Name != "" {
-			c.invalid(v.node.Start, "a second variant is called %q (the first at %s); rename one", v.Name, c.file.Place(first.Start))
+		folder := strings.ToLower(v.Name)
+		if first, ok := folders[folder]; ok && v.Name != "" {
+			c.invalid(v.node.Start, "a second variant is called %q (the first at %s); names name folders, so make them differ by more than case", v.Name, c.file.Place(first.Start))
 		}
-		names[v.Name] = v.node
+		names[v.Name], folders[folder] = v.node, v.node
 		if v.labels != nil {
 			c.labelsExist(cfg, v.labels)
 		}
