@@ -10,7 +10,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
+	"github.com/berth-run/berth/backends"
 	"github.com/blang/semver/v4"
 	"github.com/containers/podman/v5/pkg/bindings"
 )
@@ -21,6 +23,10 @@ const apiVersion = "5.8.3"
 
 // maxErrorBody bounds what is read of an error's body.
 const maxErrorBody = 64 << 10
+
+// answerWithin bounds a request that Podman answers at once, even on a busy machine: not an image on
+// its way, and not the wait for a shard's end.
+const answerWithin = 2 * time.Minute
 
 // client is a connection to libpod's API. It's the bindings' connection, without its DoRequest: that
 // one sends a failed request again, up to three times, with sleeps between, even a POST and even
@@ -71,8 +77,16 @@ func (c *client) delete(ctx context.Context, path string, q url.Values, out any)
 // it, an io.Writer as it is, else as JSON). A status of 400 and over is an *apiError; 304 is no error.
 // What can be sent again is, while Podman's database is locked.
 func (c *client) do(ctx context.Context, method, path string, q url.Values, in, out any) error {
+	_, upload := in.(io.Reader)
+	_, download := out.(io.Writer)
+	if !upload && !download && !strings.HasSuffix(path, "/wait") {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, answerWithin,
+			fmt.Errorf("%w: podman: %s %s: no answer within %s; see whether `podman info` gets one", backends.ErrUnavailable, method, path, answerWithin))
+		defer cancel()
+	}
 	once := func() error { return c.send(ctx, method, path, q, in, out) }
-	if _, stream := in.(io.Reader); stream {
+	if upload {
 		return once()
 	}
 	return retryLocked(ctx, once)
