@@ -86,6 +86,9 @@ func olderNames(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 
 func (a *app) run(c *cobra.Command, f *runFlags) error {
 	options, err := runner.ParseOptions(f.options)
+	if err == nil {
+		err = options.ForRun()
+	}
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,12 @@ func (s *Setup) Do(ctx context.Context) (backends.Image, error) {
 	if built.Ref = s.Name; built.Ref == "" {
 		built.Ref = ImageName(recipe.Client)
 	}
+	had, err := s.Engine.Image(ctx, built.Ref)
+	replaces := err == nil && had.Digest != built.Digest
 	img, err := image.Import(ctx, s.Engine, built)
+	if err == nil && replaces && s.Progress != nil {
+		s.Progress(image.Event{Step: image.StepImport, Detail: "replaced the image that had this name; --name keeps several", Done: true})
+	}
 	return img, also(err, built.Close())
 }
 
@@ -81,7 +86,7 @@ func findImage(ctx context.Context, engine backends.Backend, arch, client, name 
 	if name == "" {
 		name = ImageName(client)
 	} else {
-		again = fmt.Sprintf("run `berth runner setup podman --config … --runner-option image=%s --name NAME`, then this with image=NAME", name)
+		again = fmt.Sprintf("`berth runner setup podman --config … --name %s` makes it", name)
 	}
 	img, err := engine.Image(ctx, name)
 	if errors.Is(err, backends.ErrNotFound) {
@@ -103,7 +108,7 @@ func findImage(ctx context.Context, engine backends.Backend, arch, client, name 
 	case hex.EncodeToString(sum[:]):
 		return img, nil
 	case "":
-		return img, fmt.Errorf("%w: %s isn't one of berth's; %s", ErrImage, name, again)
+		return img, fmt.Errorf("%w: %s isn't one of berth's; `berth runner setup podman --config … --runner-option image=%[2]s --name NAME` builds one upon it, to run by image=NAME", ErrImage, name)
 	}
 	return img, fmt.Errorf("%w: %s was made by another build of berth; %s (nothing but the worker is rebuilt)", ErrImage, name, again)
 }

@@ -27,7 +27,7 @@ func TestFindImage(t *testing.T) {
 	tests := map[string]struct{ name, want string }{
 		"set-up's":     {"", ""},
 		"named":        {"mine", ""},
-		"missing":      {"nowhere", "the engine doesn't have nowhere; run `berth runner setup podman --config … --runner-option image=nowhere --name NAME`"},
+		"missing":      {"nowhere", "the engine doesn't have nowhere; `berth runner setup podman --config … --name nowhere` makes it"},
 		"foreign":      {"debian", "debian isn't one of berth's"},
 		"other worker": {"old", "old was made by another build of berth"},
 	}

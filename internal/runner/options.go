@@ -68,7 +68,7 @@ var table = []option{
 	{"keep", "never|failed|always", "which shards outlive the run (default never)", choice(func(o *Options) *string { return &o.Keep }, KeepNever, KeepFailed, KeepAlways)},
 	{"image", "REF", "for a run: an image that set-up gave this --name; for set-up: your own image to build upon, also oci:DIR, oci-archive:FILE or docker-archive:FILE", text(func(o *Options) *string { return &o.Image })},
 	{"memory", "SIZE", "a shard's memory limit, without swap (default 2g)", size(func(o *Options) *int64 { return &o.Memory })},
-	{"pids", "N", "a shard's limit of processes and threads", count(func(o *Options) *int64 { return &o.Pids })},
+	{"pids", "N", "a shard's limit of processes and threads (default 1024)", count(func(o *Options) *int64 { return &o.Pids })},
 	{"cpuWeight", "N", "a shard's share of busy cpus, 1 to 10000 (cgroup v2 cpu.weight; 100 is everybody's)", weight},
 	{"limits", "enforce|best-effort", "whether a limit that the engine doesn't apply ends the run (default enforce)", choice(func(o *Options) *string { return &o.Limits }, LimitsEnforce, LimitsBestEffort)},
 	{"network", "auto|none|engine", "a shard's network; auto is none unless something in it must call out (default auto)", choice(func(o *Options) *string { return &o.Network }, NetworkAuto, NetworkNone, NetworkEngine)},
@@ -106,6 +106,19 @@ func ParseOptions(pairs []string) (Options, error) {
 	}
 	return o, nil
 }
+
+// ForRun refuses options that only set-up can follow: silently doing nothing would mislead.
+func (o Options) ForRun() error {
+	for _, t := range table {
+		if _, given := o.given[t.name]; given && strings.HasPrefix(t.help, setupOnly) {
+			return fmt.Errorf("%w: %s is for `berth runner setup`, which bakes it into the image", ErrOption, t.name)
+		}
+	}
+	return nil
+}
+
+// setupOnly begins the help of an option that a run can't follow.
+const setupOnly = "set-up: "
 
 // Given is what the user set, for the run record.
 func (o Options) Given() map[string]string { return o.given }

@@ -20,6 +20,18 @@ func TestParseOptions(t *testing.T) {
 	}
 }
 
+func TestOptionsForRun(t *testing.T) {
+	for pair, ok := range map[string]bool{"shards=2": true, "image=x": true, "overlay=dir": false, "packages=jq": false, "suite=sid": false, "codexVersion=1": false, "mirror=x": false} {
+		o, err := ParseOptions([]string{pair})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := o.ForRun(); (err == nil) != ok || err != nil && !errors.Is(err, ErrOption) {
+			t.Errorf("%s: got %v, fine is %t", pair, err, ok)
+		}
+	}
+}
+
 func TestParseOptionsRefuses(t *testing.T) {
 	for _, c := range []struct {
 		pairs []string
