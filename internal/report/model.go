@@ -141,7 +141,7 @@ func badges(f *results.Finished) []string {
 // notes are whole sentences on what the reader should know before the numbers.
 func notes(f *results.Finished) []string {
 	var n []string
-	if lost := lostTrials(f.Summary.Trials); lost != "" {
+	if lost := lostTrials(f); lost != "" {
 		n = append(n, "Incomplete"+lost+". Cases with a missing trial, or with none left to grade, are left out of every rate.")
 	}
 	if r := f.Record.Runner; r != nil && len(r.NotEnforced) > 0 {
@@ -154,10 +154,18 @@ func newVariantRow(v results.VariantSummary, baseline string) variantRow {
 	t, m := v.Telemetry, v.Metrics
 	return variantRow{
 		Name: v.Name, Client: v.Client, Model: v.Model, Baseline: v.Name == baseline,
-		Passed: fmt.Sprintf("%d/%d", m.Passed, m.Passed+m.Failed), Rate: percent(m.PassRate), Width: m.PassRate * 100,
+		Passed: passedOf(m), Rate: caseRate(m), Width: m.PassRate * 100,
 		Trials: trialRate(v.Trials), MCP: count(int64(t.MCPCalls)), Input: count(t.InputTokens), Output: count(t.OutputTokens),
 		Cost: cost(t.CostUSD), Time: duration(t.DurationMs),
 	}
+}
+
+// caseRate is empty when no case was graded.
+func caseRate(m results.Metrics) string {
+	if m.Passed+m.Failed == 0 {
+		return ""
+	}
+	return percent(m.PassRate)
 }
 
 // differs are the settings that aren't the same in every variant.
@@ -235,7 +243,7 @@ func newCell(f *results.Finished, c results.CaseResult, anchor string) cell {
 	out := cell{Variant: c.Variant, Outcome: c.Outcome, Text: cellText(c)}
 	for _, t := range c.TrialResults {
 		k := shardproto.Key{Variant: c.Variant, CaseID: c.ID, Trial: t.Trial}
-		row := trialRow{Anchor: fmt.Sprintf("%s-%d", anchor, t.Trial), Number: t.Trial, Outcome: t.Outcome, Error: t.Error, Scores: scoreRows(t.Assertions)}
+		row := trialRow{Anchor: fmt.Sprintf("%s-%d", anchor, t.Trial), Number: t.Trial, Outcome: t.Outcome, Error: trialError(t), Scores: scoreRows(t.Assertions)}
 		if tr := f.Trials[k]; tr != nil {
 			row.Time = duration(tr.DurationMs)
 			row.Events, row.Answer = traceRows(tr)

@@ -10,7 +10,7 @@ import (
 )
 
 // Table prints what stdout shows at the end of a run: how it ended, passed of total, a row per
-// variant, the change since the previous run, and where everything is.
+// variant, what failed, the change since the previous run, and where everything is.
 func Table(w io.Writer, f *results.Finished) error {
 	var b strings.Builder
 	s := &f.Summary
@@ -18,6 +18,7 @@ func Table(w io.Writer, f *results.Finished) error {
 	b.WriteString(passed(s.Metrics) + "\n\n")
 	writeColumns(&b, variantRows(s))
 	b.WriteString("\n")
+	writeFailures(&b, f.Cases)
 	for _, d := range s.VariantDeltas {
 		b.WriteString(against(d) + "\n")
 	}
@@ -32,7 +33,7 @@ func Table(w io.Writer, f *results.Finished) error {
 func completion(f *results.Finished) string {
 	s := &f.Summary
 	name, took := line(s.ConfigName), duration(s.DurationMs)
-	lost := lostTrials(s.Trials)
+	lost := lostTrials(f)
 	switch {
 	case f.Record.Phases.Collect == results.PhaseFailed:
 		return fmt.Sprintf("%s: no trial came back after %s%s", name, took, lost)
@@ -44,7 +45,8 @@ func completion(f *results.Finished) string {
 }
 
 // lostTrials says how many trials don't count, and what to do.
-func lostTrials(n results.TrialCounts) string {
+func lostTrials(f *results.Finished) string {
+	n := f.Summary.Trials
 	var parts []string
 	if n.Missing > 0 {
 		parts = append(parts, fmt.Sprintf("%d missing", n.Missing))
@@ -55,14 +57,21 @@ func lostTrials(n results.TrialCounts) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; of %s, %s (--resume collects them)", plural(n.Expected, "trial"), strings.Join(parts, ", "))
+	text := fmt.Sprintf("; of %s, %s", plural(n.Expected, "trial"), strings.Join(parts, ", "))
+	if f.Record.Redacted {
+		return text + " (the run can't be resumed: redactStoredResponses is true)"
+	}
+	return text + " (--resume collects them)"
 }
 
 func passed(m results.Metrics) string {
 	if m.Ungraded > 0 {
 		return fmt.Sprintf("%s collected, not graded", plural(m.Ungraded, "case"))
 	}
-	text := fmt.Sprintf("%d/%d passed (%s)", m.Passed, m.Passed+m.Failed, percent(m.PassRate))
+	text := "nothing graded"
+	if n := m.Passed + m.Failed; n > 0 {
+		text = fmt.Sprintf("%d/%d passed (%s)", m.Passed, n, percent(m.PassRate))
+	}
 	if m.Incomplete > 0 {
 		text += fmt.Sprintf("; %s left out as incomplete", plural(m.Incomplete, "case"))
 	}
@@ -74,11 +83,19 @@ func variantRows(s *results.Summary) [][]string {
 	for _, v := range s.Variants {
 		m, t := v.Metrics, v.Telemetry
 		rows = append(rows, []string{
-			line(v.Name), fmt.Sprintf("%d/%d", m.Passed, m.Passed+m.Failed), trialRate(v.Trials), count(int64(t.MCPCalls)),
+			line(v.Name), passedOf(m), trialRate(v.Trials), count(int64(t.MCPCalls)),
 			count(t.InputTokens), count(t.OutputTokens), cost(t.CostUSD), duration(t.DurationMs),
 		})
 	}
 	return rows
+}
+
+// passedOf is "–" when no case was graded.
+func passedOf(m results.Metrics) string {
+	if m.Passed+m.Failed == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%d/%d", m.Passed, m.Passed+m.Failed)
 }
 
 // trialRate is "–" when no trial was graded.
@@ -117,17 +134,14 @@ func against(d results.VariantDelta) string {
 		line(d.Variant), line(d.Baseline), p.Verdict, p.Better, p.Worse, p.Same, p.PValue, points(d.PassRate))
 }
 
+// since gives no change where there is nothing to compare.
 func since(p *results.PreviousRun) string {
-	text := fmt.Sprintf("Since %s: %s points (%s then)", p.RunID, points(p.PassRateDelta), percent(p.PassRate))
-	var notes []string
 	if !p.SameContent {
-		notes = append(notes, "the config or the cases have changed")
+		return fmt.Sprintf("Not comparable with %s: the config or the cases have changed since", p.RunID)
 	}
+	text := fmt.Sprintf("Since %s: %s points (%s then)", p.RunID, points(p.PassRateDelta), percent(p.PassRate))
 	if !p.SameRunner {
-		notes = append(notes, "it ran elsewhere")
-	}
-	if len(notes) > 0 {
-		text += "; not comparable: " + strings.Join(notes, ", ")
+		text += "; it ran elsewhere then"
 	}
 	return text
 }

@@ -40,10 +40,10 @@ func delta(v, base VariantSummary, byVariant map[string][]CaseResult) VariantDel
 }
 
 // previous compares with the eval's latest run; nil when there is none, it is this one, or it can't
-// be read: an old run's state must not fail a new one. A run of which no case is complete has no rate
-// to compare.
+// be read: an old run's state must not fail a new one. A selection, or a run of which no case is
+// complete, has no rate to compare.
 func (r *Run) previous(now *Summary) *PreviousRun {
-	if now.Metrics.Passed+now.Metrics.Failed == 0 {
+	if !hasRate(now) {
 		return nil
 	}
 	l, err := ReadLatest(r.EvalDir)
@@ -54,7 +54,7 @@ func (r *Run) previous(now *Summary) *PreviousRun {
 	var old Summary
 	var rec Record
 	err = errors.Join(readJSON(filepath.Join(dir, "summary.json"), KindSummary, &old), readJSON(filepath.Join(dir, "run.json"), KindRun, &rec))
-	if err != nil {
+	if err != nil || !hasRate(&old) {
 		return nil
 	}
 	p := &PreviousRun{
@@ -71,4 +71,8 @@ func (r *Run) previous(now *Summary) *PreviousRun {
 		}
 	}
 	return p
+}
+
+func hasRate(s *Summary) bool {
+	return !s.Partial && s.Metrics.Passed+s.Metrics.Failed > 0
 }

@@ -38,7 +38,8 @@ func Create(evalDir string, rec Record) (*Run, error) {
 	return r, r.Update(func(*Record) {})
 }
 
-// Open finds a run by its id, the last six characters of it, "latest", or its folder's path.
+// Open finds a run by its id, the last six characters of it, its folder's path, or "latest": the one
+// started last, however it ended. (latest.json names the last complete one.)
 func Open(evalDir, name string) (*Run, error) {
 	dir, err := find(evalDir, name)
 	if err != nil {
@@ -56,31 +57,50 @@ func find(evalDir, name string) (string, error) {
 	if strings.ContainsRune(name, filepath.Separator) {
 		return filepath.Abs(name)
 	}
-	if name == "latest" {
-		l, err := ReadLatest(evalDir)
-		if err != nil {
-			return "", err
-		}
-		name = l.RunID
-	}
-	entries, err := os.ReadDir(filepath.Join(evalDir, "runs"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	runs := filepath.Join(evalDir, "runs")
+	ids, err := runIDs(runs)
+	if err != nil {
 		return "", err
 	}
-	var hits []string
-	for _, e := range entries {
-		if runIDForm.MatchString(e.Name()) && (e.Name() == name || strings.HasSuffix(e.Name(), "-"+name)) {
-			hits = append(hits, e.Name())
-		}
-	}
-	switch len(hits) {
-	case 1:
-		return filepath.Join(evalDir, "runs", hits[0]), nil
-	case 0:
-		return "", fmt.Errorf("%w: %q in %s", ErrNoRun, name, filepath.Join(evalDir, "runs"))
+	hits := matching(ids, name)
+	switch {
+	case len(hits) == 1:
+		return filepath.Join(runs, hits[0]), nil
+	case len(ids) == 0:
+		return "", fmt.Errorf("%w: %s has none yet; start one without --resume", ErrNoRun, runs)
+	case len(hits) == 0:
+		return "", fmt.Errorf("%w: %q in %s", ErrNoRun, name, runs)
 	default:
 		return "", fmt.Errorf("%w: %q could be %s; give the whole id", ErrNoRun, name, strings.Join(hits, " or "))
 	}
+}
+
+// runIDs are the runs in a folder, oldest first; none when the folder isn't there.
+func runIDs(runs string) ([]string, error) {
+	entries, err := os.ReadDir(runs)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var ids []string
+	for _, e := range entries {
+		if runIDForm.MatchString(e.Name()) {
+			ids = append(ids, e.Name())
+		}
+	}
+	return ids, nil
+}
+
+func matching(ids []string, name string) []string {
+	if name == "latest" {
+		return ids[max(0, len(ids)-1):]
+	}
+	var hits []string
+	for _, id := range ids {
+		if id == name || strings.HasSuffix(id, "-"+name) {
+			hits = append(hits, id)
+		}
+	}
+	return hits
 }
 
 // Record is run.json as it was last written.

@@ -194,6 +194,9 @@ func TestLatest(t *testing.T) {
 			t.Errorf("the %s run became the latest", name)
 		}
 	}
+	if r, err := Open(dir, "latest"); err != nil || r.Record().RunID != selected.Record().RunID {
+		t.Errorf("the run to resume is %+v, %v; want the newest, %s", r, err, selected.Record().RunID)
+	}
 	if l, err := ReadLatest(dir); err != nil || l.RunID != first.Record().RunID || l.Path != "runs/"+l.RunID {
 		t.Errorf("latest %+v, %v", l, err)
 	}
@@ -214,6 +217,13 @@ func TestPreviousRun(t *testing.T) {
 	f = finish(t, lost, e, collect(t, lost, e, func(shardproto.Key) *client.Result { return nil }), true)
 	if f.Summary.PreviousRun != nil {
 		t.Errorf("a run in which nothing was graded is compared: %+v", f.Summary.PreviousRun)
+	}
+	part := *e
+	part.Selection.MaxCases = 3
+	selected := newRun(t, &part, dir, start.Add(2*time.Minute))
+	f = finish(t, selected, &part, collect(t, selected, &part, allAnswered), true)
+	if !f.Summary.Partial || f.Summary.PreviousRun != nil {
+		t.Errorf("a selection is compared: %+v", f.Summary.PreviousRun)
 	}
 	second := newRun(t, e, dir, start.Add(time.Hour))
 	f = finish(t, second, e, collect(t, second, e, func(k shardproto.Key) *client.Result {
@@ -248,7 +258,7 @@ func TestOpenAndResume(t *testing.T) {
 		return &res
 	})
 	id := r.Record().RunID
-	for _, name := range []string{id, id[len(id)-6:], r.Dir} {
+	for _, name := range []string{id, id[len(id)-6:], r.Dir, "latest"} {
 		again, err := Open(dir, name)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -280,9 +290,14 @@ func TestOpenAndResume(t *testing.T) {
 	if _, err := r.Resume(&less); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "it ran everything") {
 		t.Errorf("another selection: %v", err)
 	}
-	for _, name := range []string{"ffffff", "latest", filepath.Join(dir, "nope")} {
+	for _, name := range []string{"ffffff", filepath.Join(dir, "nope")} {
 		if _, err := Open(dir, name); !errors.Is(err, ErrNoRun) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, name := range []string{"latest", "ffffff"} {
+		if _, err := Open(t.TempDir(), name); !errors.Is(err, ErrNoRun) || !strings.HasSuffix(err.Error(), "/runs has none yet; start one without --resume") {
+			t.Errorf("%s of none: %v", name, err)
 		}
 	}
 	hidden := sampleEval(t, true)
