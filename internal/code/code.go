@@ -6,6 +6,7 @@ package code
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Code names one cause of failure, in snake_case, stable across releases.
@@ -109,10 +110,30 @@ type Error struct {
 	Err    error
 }
 
-// Errorf makes an Error; an error among args that %w names is wrapped.
+// Errorf makes an Error; an error among args that %w names is wrapped. A text that begins with c
+// already, being that of an Error, doesn't get it twice.
 func Errorf(c Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
-	return &Error{Code: c, Detail: Line(err.Error()), Err: errors.Unwrap(err)}
+	return &Error{Code: c, Detail: without(c, Line(err.Error())), Err: errors.Unwrap(err)}
+}
+
+// Detail is err's text without its code in front: what goes beside the code. It's the code when
+// there is nothing else.
+func Detail(err error) string {
+	if text := without(Of(err), err.Error()); text != "" {
+		return text
+	}
+	return err.Error()
+}
+
+func without(c Code, text string) string {
+	switch {
+	case c == "":
+		return text
+	case text == string(c):
+		return ""
+	}
+	return strings.TrimPrefix(text, string(c)+": ")
 }
 
 func (e *Error) Error() string {

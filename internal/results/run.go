@@ -67,7 +67,7 @@ func find(evalDir, name string) (string, error) {
 	case len(hits) == 1:
 		return filepath.Join(runs, hits[0]), nil
 	case len(ids) == 0:
-		return "", fmt.Errorf("%w: %s has none yet; start one without --resume", ErrNoRun, runs)
+		return "", fmt.Errorf("%w: %q: %s has none yet; start one without --resume", ErrNoRun, name, runs)
 	case len(hits) == 0:
 		return "", fmt.Errorf("%w: %q in %s", ErrNoRun, name, runs)
 	default:

@@ -230,8 +230,11 @@ func (c *collector) trial(ctx context.Context, l channel.Shard, m shardproto.Mes
 }
 
 func because(r client.Result) string {
-	if r.FailureKind == "" {
+	switch {
+	case r.FailureKind == "":
 		return ""
+	case r.Error == "" || r.Error == string(r.FailureKind):
+		return fmt.Sprintf(" (%s)", r.FailureKind)
 	}
 	return fmt.Sprintf(" (%s: %s)", r.FailureKind, r.Error)
 }
@@ -260,7 +263,7 @@ func (c *collector) settle(err error) {
 	if err != nil {
 		reason = code.Line(err.Error())
 		for _, key := range c.cut {
-			r := client.Result{FailureKind: code.Of(err), Error: reason, Infrastructure: true, Submitted: true}
+			r := client.Result{FailureKind: code.Of(err), Error: code.Line(code.Detail(err)), Infrastructure: true, Submitted: true}
 			if c.Recorder.Trial(key, r) == nil {
 				delete(c.left, key)
 			}

@@ -91,6 +91,9 @@ func TestForced(t *testing.T) {
 			if got, want := r.saved.kinds(), map[string]string{"a": "cancelled"}; !maps.Equal(got, want) {
 				t.Errorf("recorded %v, want %v", got, want)
 			}
+			if got := r.saved.trials[key("a")].Error; got != "interrupted" {
+				t.Errorf("recorded the error %q, without its code it is %q", got, "interrupted")
+			}
 			r.left(t)
 		})
 	}

@@ -328,7 +328,7 @@ func TestShardDies(t *testing.T) {
 			if got, want := r.saved.kinds(), map[string]string{"first": "", "second": string(tt.want)}; !maps.Equal(got, want) {
 				t.Errorf("recorded %v, want %v", got, want)
 			}
-			if cut := r.saved.trials[key("second")]; !cut.Infrastructure || !cut.Submitted || cut.Error != s.Err.Error() {
+			if cut := r.saved.trials[key("second")]; !cut.Infrastructure || !cut.Submitted || cut.Error != code.Detail(s.Err) {
 				t.Errorf("the trial under way: %+v", cut)
 			}
 			if len(s.Missing) != 1 || s.Missing[0].Key != key("third") || s.Missing[0].Reason != s.Err.Error() {

@@ -5,8 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/internal/redact"
 	"github.com/berth-run/berth/internal/shardproto"
+	"github.com/berth-run/berth/session/client"
 )
 
 func TestProgressLines(t *testing.T) {
@@ -45,6 +47,21 @@ func TestStops(t *testing.T) {
 		}
 		if out.String() != want {
 			t.Errorf("%s: %q, want %q", name, out.String(), want)
+		}
+	}
+}
+
+// TestBecause: a failed trial's line has its code once.
+func TestBecause(t *testing.T) {
+	for want, r := range map[string]client.Result{
+		"":                         {},
+		" (timeout: no answer)":    {FailureKind: code.Timeout, Error: "no answer"},
+		" (cancelled)":             {FailureKind: code.Cancelled, Error: "cancelled"},
+		" (client_run_failed)":     {FailureKind: code.ClientRunFailed},
+		" (shard_lost: the shard)": {FailureKind: code.ShardLost, Error: code.Detail(code.Errorf(code.ShardLost, "the shard"))},
+	} {
+		if got := because(r); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

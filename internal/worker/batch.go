@@ -85,7 +85,7 @@ func (c *collection) failBatch(i int, b shardproto.Batch, err error) {
 		kind = code.ClientRunFailed
 	}
 	for j, r := range b.Requests {
-		c.report(i, j, keyOf(b, r), client.Result{FailureKind: kind, Error: c.w.opts.Redact.String(err.Error()), Infrastructure: true})
+		c.report(i, j, keyOf(b, r), client.Result{FailureKind: kind, Error: c.w.opts.Redact.String(code.Detail(err)), Infrastructure: true})
 	}
 }
 

@@ -1,10 +1,10 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"sync/atomic"
 	"time"
@@ -46,7 +46,7 @@ func (c *collection) take(m shardproto.Message) {
 	case shardproto.TypeTokens:
 		c.tokens.take(m.ByServer)
 	case shardproto.TypeCancel:
-		c.cancel(fmt.Errorf("%w: %s", errCancelled, m.Reason))
+		c.cancel(errors.New(cmp.Or(m.Reason, "by the coordinator")))
 	case shardproto.TypeGranted:
 		if m.Key == nil {
 			return
@@ -57,8 +57,6 @@ func (c *collection) take(m shardproto.Message) {
 		}
 	}
 }
-
-var errCancelled = errors.New("cancelled by the coordinator")
 
 // settleWait bounds how long the end of the Worker waits for the app to be ended.
 const settleWait = 10 * time.Second

@@ -3,6 +3,7 @@ package codex
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -164,6 +165,20 @@ func TestPrompts(t *testing.T) {
 		if res.FailureKind != want || res.Submitted || !res.Infrastructure {
 			t.Errorf("prompt of %d bytes: %+v", len(prompt), res)
 		}
+	}
+	must(t, s.Close(context.Background()))
+}
+
+// TestCancelledTrial: a trial's error is why it was cancelled, and says so once.
+func TestCancelledTrial(t *testing.T) {
+	c, b := newFake(t, fakeSilent)
+	s, err := c.Open(context.Background(), b)
+	must(t, err)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errors.New("interrupted"))
+	res := s.Run(ctx, client.Trial{Prompt: "Say hi."})
+	if res.FailureKind != code.Cancelled || res.Error != "interrupted" || !res.Infrastructure || res.Submitted {
+		t.Errorf("%+v", res)
 	}
 	must(t, s.Close(context.Background()))
 }

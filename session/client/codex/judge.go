@@ -83,7 +83,7 @@ func (r *run) classify(err error) (code.Code, bool) {
 	switch {
 	case errors.Is(err, errDeadline):
 		return code.Timeout, !r.submitted
-	case errors.Is(err, errCancelled):
+	case c == code.Cancelled:
 		return code.Cancelled, true
 	case errors.As(err, &upstream):
 		return c, true

@@ -105,7 +105,7 @@ func TestCancelled(t *testing.T) {
 	go func() { done <- s.Run(ctx, client.Trial{CaseID: "cancelled", Prompt: "hang"}) }()
 	appPID(t, r)
 	cancel(errors.New("the user's wish"))
-	if res := <-done; res.FailureKind != code.Cancelled || !res.Infrastructure || !res.Submitted {
+	if res := <-done; res.FailureKind != code.Cancelled || res.Error != "the user's wish" || !res.Infrastructure || !res.Submitted {
 		t.Errorf("%s: %s", res.FailureKind, res.Error)
 	}
 }

@@ -60,9 +60,6 @@ func (s *session) Run(ctx context.Context, t client.Trial) client.Result {
 	return r.result(err)
 }
 
-// errCancelled: the run was ended from outside.
-var errCancelled = errors.New("the run was cancelled")
-
 // bounded performs within the trial's time. Whatever else is told, the caller's own end of ctx is why
 // a turn wasn't seen to its end.
 func (r *run) bounded(ctx context.Context) error {
@@ -71,7 +68,7 @@ func (r *run) bounded(ctx context.Context) error {
 	defer cancel()
 	err := r.perform(within)
 	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("%w: %w", errCancelled, context.Cause(ctx))
+		return code.Errorf(code.Cancelled, "%w", context.Cause(ctx))
 	}
 	return err
 }
