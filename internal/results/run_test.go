@@ -242,6 +242,32 @@ func TestPreviousRun(t *testing.T) {
 	}
 }
 
+// A latest.json that names a selection, or a run of which nothing was graded, gives no comparison.
+func TestPreviousRunHasNoRate(t *testing.T) {
+	for name, change := range map[string]func(*Summary){
+		"selection":      func(s *Summary) { s.Partial = true },
+		"nothing graded": func(s *Summary) { s.Metrics = Metrics{Total: 6, Incomplete: 6} },
+		"neither":        func(*Summary) {},
+	} {
+		e := sampleEval(t, false)
+		dir := t.TempDir()
+		first := newRun(t, e, dir, start)
+		s := finish(t, first, e, collect(t, first, e, allAnswered), true).Summary
+		if _, err := first.PublishLatest(); err != nil {
+			t.Fatal(err)
+		}
+		change(&s)
+		if err := writeJSON(filepath.Join(first.Dir, "summary.json"), s); err != nil {
+			t.Fatal(err)
+		}
+		next := newRun(t, e, dir, start.Add(time.Hour))
+		p := finish(t, next, e, collect(t, next, e, allAnswered), true).Summary.PreviousRun
+		if (p != nil) != (name == "neither") {
+			t.Errorf("%s: compared with %+v", name, p)
+		}
+	}
+}
+
 func TestOpenAndResume(t *testing.T) {
 	e := sampleEval(t, false)
 	dir := t.TempDir()
