@@ -129,7 +129,7 @@ func tmpfsUse(root string) (sum int64) {
 	for _, dir := range []string{oci.RunDir, oci.Home, "/tmp", oci.RuntimeDir, "/dev/shm"} {
 		var st unix.Statfs_t
 		if unix.Statfs(root+dir, &st) == nil {
-			sum += int64(st.Blocks-st.Bfree) * st.Bsize
+			sum += int64((st.Blocks - st.Bfree) * uint64(st.Bsize)) // a type of its own on each system
 		}
 	}
 	return sum
