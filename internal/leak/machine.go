@@ -2,6 +2,7 @@ package leak
 
 import (
 	"archive/tar"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -107,14 +108,26 @@ func dumpProcesses(w *tar.Writer, uid int) error {
 			continue
 		}
 		err := dumpProcess(w, dir)
-		if uid == root && owner == root && errors.Is(err, fs.ErrPermission) {
-			continue // it's outside of the namespace
+		if uid == root && errors.Is(err, fs.ErrPermission) && (owner == root || !sharesNamespace(dir)) {
+			continue // it's outside of the namespace, and no shard's: those are in it
 		}
 		if err != nil && !gone(err) {
 			return err
 		}
 	}
 	return nil
+}
+
+// sharesNamespace tells whether a process is in this one's user namespace, by its map of ids, which
+// anybody may read: seen from another namespace it reads otherwise. The user's subordinate ids are in
+// use outside of Podman's too, where a root file system is built, say.
+func sharesNamespace(dir string) bool {
+	own, err := os.ReadFile("/proc/self/uid_map")
+	if err != nil {
+		return true
+	}
+	its, err := os.ReadFile(dir + "/uid_map")
+	return err != nil || bytes.Equal(own, its)
 }
 
 func dumpProcess(w *tar.Writer, dir string) error {

@@ -29,7 +29,7 @@ func TestPlanted(t *testing.T) {
 		{`"cap_drop"`, `"capDrop"`, "Podman has no key capDrop"},
 		{`"pidns": {` + "\n\t\t" + `"nsmode"`, `"pidns": {"mode"`, "Podman drops pidns.mode (private)"},
 		{`"pids": {` + "\n\t\t\t" + `"limit"`, `"pids": {"max"`, "Podman drops resource_limits.pids.max (100)"},
-		{`"destination"`, `"target"`, "Podman drops mounts[0].target (/run/berth)"},
+		{`"destination"`, `"target"`, "Podman drops mounts[0].target (/dev/shm)"},
 	} {
 		t.Run(tt.planted, func(t *testing.T) {
 			request := readGolden(t)
