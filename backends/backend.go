@@ -25,6 +25,15 @@
 // side by side, and say nothing about the state of PID 1. Exec before Start, or after PID 1 ended,
 // is ErrState.
 //
+// CopyIn and CopyOut move files into a started shard and out of it as tar streams, faster than an Exec
+// can; not every engine has them (Capabilities.Copy; ErrUnsupported where it is false). They are for
+// bulk: streams that berth itself made, and streams whose reader trusts nothing. CopyIn unpacks below a
+// folder that is there, as the shard's user, and isn't all or nothing; CopyOut packs one path. A path is
+// resolved in the shard, links and all, with the engine's rights: what a process in there can rename is
+// no boundary. ErrNotFound for a path that isn't there, ErrState as for Exec. When ctx is cancelled they
+// return ctx's cause. A CopyIn that returned reads nothing more. A CopyOut that returned nil may still
+// have been cut short inside the engine, between two entries: some can't say. So count what came.
+//
 // Wait returns PID 1's exit status, once it has ended, as often as it is called; a shard that was
 // removed meanwhile is ErrNotFound. OOMKilled comes from the engine's reading of the cgroup, not
 // from a status of 137.
@@ -81,6 +90,11 @@ type Shard interface {
 	ID() string
 	Start(ctx context.Context) error
 	Exec(ctx context.Context, p Process) (ExitStatus, error)
+	// CopyIn unpacks tar below dir, an absolute path. A tar that is an io.WriterTo is written with that.
+	CopyIn(ctx context.Context, dir string, tar io.Reader) error
+	// CopyOut packs a file, or a folder as an entry with its base name; a path that ends in "/." is what
+	// is in the folder.
+	CopyOut(ctx context.Context, path string, tar io.Writer) error
 	Wait(ctx context.Context) (ExitStatus, error)
 	Remove(ctx context.Context) error
 }
@@ -153,6 +167,8 @@ type Capabilities struct {
 	Isolation bool
 	// NetworkEngine: Config.Network "engine" can be had.
 	NetworkEngine bool
+	// Copy: CopyIn and CopyOut can be had.
+	Copy bool
 }
 
 // Image is an image the engine has.

@@ -42,7 +42,7 @@ func Run(t *testing.T, h Harness) {
 	}
 	e := newEnv(t, h)
 	var others []string
-	for _, c := range slices.Concat(imageCases, lifecycleCases, execCases, soakCases, cancelCases, waitCases, listCases, networkCases) {
+	for _, c := range slices.Concat(imageCases, lifecycleCases, execCases, soakCases, cancelCases, waitCases, copyCases, listCases, networkCases) {
 		can := c.needs == "" || has(t, info.Capabilities, c.needs)
 		if !can && !info.Capabilities.Isolation {
 			others = append(others, c.name)
@@ -66,6 +66,8 @@ func has(t *testing.T, c backends.Capabilities, name string) bool {
 	switch name {
 	case "MemoryLimit":
 		return c.MemoryLimit
+	case "Copy":
+		return c.Copy
 	case "Isolation":
 		return c.Isolation
 	case "NetworkEngine":

@@ -21,6 +21,9 @@ import (
 // best to a path of a newer version, 4.3 included.
 const apiVersion = "5.8.3"
 
+// bulkBuffer is large because what isn't JSON is a tar stream.
+const bulkBuffer = 256 << 10
+
 // maxErrorBody bounds what is read of an error's body.
 const maxErrorBody = 64 << 10
 
@@ -123,7 +126,8 @@ func (c *client) send(ctx context.Context, method, path string, q url.Values, in
 
 func receive(body io.Reader, out any) error {
 	if w, ok := out.(io.Writer); ok {
-		_, err := io.Copy(w, body)
+		// The structs hide ReadFrom and WriteTo, which would choose smaller buffers.
+		_, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{body}, make([]byte, bulkBuffer))
 		return err
 	}
 	return json.NewDecoder(body).Decode(out)

@@ -180,8 +180,8 @@ const goodInfo = `{"host":{"arch":"amd64","os":"linux","cgroupVersion":"v2","cgr
 "store":{"graphDriverName":"overlay"},"version":{"Version":"5.4.0"}}`
 
 func TestInfo(t *testing.T) {
-	all := backends.Capabilities{MemoryLimit: true, PidsLimit: true, CPUWeight: true, Isolation: true, NetworkEngine: true}
-	noLimits := backends.Capabilities{Isolation: true, NetworkEngine: true}
+	all := backends.Capabilities{MemoryLimit: true, PidsLimit: true, CPUWeight: true, Isolation: true, NetworkEngine: true, Copy: true}
+	noLimits := backends.Capabilities{Isolation: true, NetworkEngine: true, Copy: true}
 	tests := []struct {
 		name     string
 		from, to string
@@ -192,10 +192,10 @@ func TestInfo(t *testing.T) {
 		{"all well", "", "", all, nil, ""},
 		{"podman#21575: cgroupfs manager", `"systemd"`, `"cgroupfs"`, noLimits, nil, ""},
 		{"podman#22147: cpu isn't delegated", `"cpu",`, ``,
-			backends.Capabilities{MemoryLimit: true, PidsLimit: true, Isolation: true, NetworkEngine: true}, nil, ""},
+			backends.Capabilities{MemoryLimit: true, PidsLimit: true, Isolation: true, NetworkEngine: true, Copy: true}, nil, ""},
 		{"cgroup v1", `"v2"`, `"v1"`, noLimits, nil, ""},
 		{"no network driver", `/usr/bin/slirp4netns`, ``,
-			backends.Capabilities{MemoryLimit: true, PidsLimit: true, CPUWeight: true, Isolation: true}, nil, ""},
+			backends.Capabilities{MemoryLimit: true, PidsLimit: true, CPUWeight: true, Isolation: true, Copy: true}, nil, ""},
 		{"podman#12715: no subordinate ids", `"uidmap":[{"size":1},{"size":65536}]`, `"uidmap":[{"size":1}]`,
 			backends.Capabilities{}, backends.ErrUnavailable, "--add-subuids"},
 		{"podman#12715: no subordinate gids", `"gidmap":[{"size":1},{"size":65536}]`, `"gidmap":[{"size":1}]`,

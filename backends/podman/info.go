@@ -65,6 +65,7 @@ func (h hostInfo) capabilities() backends.Capabilities {
 		PidsLimit:     has("pids"),
 		CPUWeight:     has("cpu"),
 		Isolation:     true,
+		Copy:          true,
 		NetworkEngine: !h.Security.Rootless || h.Slirp4netns.Executable != "" || h.Pasta.Executable != "",
 	}
 }

@@ -61,6 +61,7 @@ func init() {
 		"orphan": orphan,
 		"ps":     ps,
 		"file":   file,
+		"list":   list,
 		"write":  write,
 		"kill":   kill,
 		"listen": listen,

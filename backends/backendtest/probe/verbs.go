@@ -139,3 +139,12 @@ type Proc struct {
 	SID  int    `json:"sid"`
 	Args string `json:"args"`
 }
+
+// Entry is a file, folder or link as `list` lists it.
+type Entry struct {
+	Mode string `json:"mode"`
+	UID  uint32 `json:"uid"`
+	GID  uint32 `json:"gid"`
+	Size int64  `json:"size,omitempty"`
+	Link string `json:"link,omitempty"`
+}
