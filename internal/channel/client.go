@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/berth-run/berth/internal/shardproto"
@@ -35,6 +36,8 @@ type Client struct {
 	generation uint64
 	attached   bool // once, ever: the Inbox has its start
 	version    string
+
+	bulkFailed atomic.Bool
 }
 
 var _ Shard = (*Client)(nil)

@@ -1,15 +1,33 @@
 package channel
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/berth-run/berth/internal/channel/archive"
 )
 
 // Put implements Shard. All or nothing: the tar stream is unpacked beside dir and moved in when it
 // is complete, entry by entry at the top; one that is there already is replaced.
 func (c *Client) Put(ctx context.Context, dir string, tar io.Reader) error {
+	if bulk := c.bulk(); bulk != nil {
+		var ahead bytes.Buffer
+		n, err := io.CopyN(&ahead, tar, bulkMin)
+		if n == bulkMin {
+			return c.putBulk(ctx, bulk, dir, io.MultiReader(&ahead, tar))
+		}
+		if err != io.EOF {
+			return err
+		}
+		tar = &ahead
+	}
+	return c.putStream(ctx, dir, tar)
+}
+
+func (c *Client) putStream(ctx context.Context, dir string, tar io.Reader) error {
 	s, err := c.stream(ctx, header{Op: opPut, Path: dir})
 	if err != nil {
 		return err
@@ -34,6 +52,19 @@ func (c *Client) Put(ctx context.Context, dir string, tar io.Reader) error {
 
 // Get implements Shard.
 func (c *Client) Get(ctx context.Context, path string, w io.Writer) error {
+	if bulk := c.bulk(); bulk != nil {
+		var m archive.Measured
+		if err := c.call(ctx, header{Op: opMeasure, Path: path}, nil, &m); err != nil {
+			return err
+		}
+		if m.Plain && m.Bytes >= bulkMin {
+			return c.getBulk(ctx, bulk, path, m, w)
+		}
+	}
+	return c.getStream(ctx, path, w)
+}
+
+func (c *Client) getStream(ctx context.Context, path string, w io.Writer) error {
 	s, err := c.stream(ctx, header{Op: opGet, Path: path})
 	if err != nil {
 		return err

@@ -105,7 +105,7 @@ func FuzzReadFrame(f *testing.F) {
 }
 
 func FuzzParseHeader(f *testing.F) {
-	f.Add([]byte(`{"op":"attach","attach":{"protocol":1,"lease":"l","generation":1,"seen":0}}`))
+	f.Add([]byte(`{"op":"attach","attach":{"protocol":2,"lease":"l","generation":1,"seen":0}}`))
 	f.Add([]byte(`{"op":"command","command":{"args":["a"],"env":["A=b"],"stdin":true}}`))
 	f.Add([]byte(`{"op":"keep"}{"op":"shutdown"}`))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -11,7 +11,7 @@ import (
 )
 
 // protocol is the version of everything in this package that goes over the link.
-const protocol = 1
+const protocol = 2
 
 // Operations, the coordinator's but for opTunnel.
 const (
@@ -21,6 +21,8 @@ const (
 	opStdin     = "stdin"
 	opPut       = "put"
 	opGet       = "get"
+	opStage     = "stage"
+	opMeasure   = "measure"
 	opToken     = "token"
 	opProbe     = "probe-inference"
 	opCollect   = "collect"
@@ -38,7 +40,7 @@ type header struct {
 	Probe   *InferenceProbe   `json:"probe,omitempty"`
 	// ID names the command that a stdin stream belongs to.
 	ID uint64 `json:"id,omitempty"`
-	// Path is put's folder or get's file or folder.
+	// Path is put's or stage's folder, or get's or measure's file or folder.
 	Path string `json:"path,omitempty"`
 	// Name is a token's; its value comes as a data frame, so that no header ever holds a secret.
 	Name string `json:"name,omitempty"`

@@ -1,7 +1,9 @@
 package channel
 
 import (
+	"context"
 	"crypto/rand"
+	"io"
 	"time"
 )
 
@@ -17,7 +19,16 @@ type Options struct {
 	ReopenFor time.Duration
 	// AttachTimeout bounds one try, from the exec to the worker's answer; default 20 s.
 	AttachTimeout time.Duration
+	// Bulk, if set, carries what Put and Get have above bulkMin.
+	Bulk Bulk
 	Timing
+}
+
+// Bulk moves files between here and the shard by another way than the link, where there is a faster
+// one: engines carry an exec's stdio in small packets. It's as backends.Shard has it.
+type Bulk interface {
+	CopyIn(ctx context.Context, dir string, tar io.Reader) error
+	CopyOut(ctx context.Context, path string, tar io.Writer) error
 }
 
 func (o Options) orDefault() Options {

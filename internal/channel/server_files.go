@@ -39,7 +39,7 @@ func (s *Server) put(dir string, r io.Reader) error {
 		return err
 	}
 	defer root.Close()
-	stage := ".put-" + rand.Text()
+	stage := stagePrefix + rand.Text()
 	if err := root.Mkdir(stage, 0o700); err != nil {
 		return fmt.Errorf("%w: %w", ErrFailed, err)
 	}

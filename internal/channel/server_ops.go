@@ -17,6 +17,9 @@ func (s *Server) serve(l *link) func(*yamux.Stream, header) {
 		case opPut:
 			writeReply(stream, nil, s.put(h.Path, &dataReader{r: stream}))
 			return
+		case opStage:
+			writeReply(stream, nil, s.stage(h.Path, stream))
+			return
 		case opToken:
 			writeReply(stream, nil, s.token(h.Name, stream))
 			return
@@ -50,6 +53,8 @@ func (s *Server) answer(ctx context.Context, h header) (any, error) {
 		return s.opts.SelfCheck(ctx, *h.Expect), nil
 	case h.Op == opProbe && h.Probe != nil:
 		return s.probe(ctx, *h.Probe)
+	case h.Op == opMeasure:
+		return s.measure(h.Path)
 	case h.Op == opCollect:
 		return nil, s.opts.Collect()
 	case h.Op == opKeep:

@@ -33,6 +33,14 @@ func ChannelOpener(sh backends.Shard) channel.Opener {
 	}
 }
 
+// BulkOf is the engine's own copy, nil where it has none.
+func BulkOf(ctx context.Context, b backends.Backend, sh backends.Shard) channel.Bulk {
+	if info, err := b.Info(ctx); err == nil && info.Capabilities.Copy {
+		return sh
+	}
+	return nil
+}
+
 // stdio is one exec's standard streams as the channel wants them.
 type stdio struct {
 	*io.PipeReader

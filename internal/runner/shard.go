@@ -140,7 +140,7 @@ func (s *shard) linked(ctx context.Context, sh backends.Shard, use func(context.
 	}()
 	var l *channel.Client
 	err := s.out.Steps.time("channel", func() (err error) {
-		l, err = channel.Dial(alive, ChannelOpener(sh), channel.Options{Timing: channel.Timing{KeepAlive: s.keepAlive()}})
+		l, err = channel.Dial(alive, ChannelOpener(sh), s.channelOptions(alive, sh))
 		return err
 	})
 	if err == nil {
@@ -159,6 +159,10 @@ func (s *shard) linked(ctx context.Context, sh backends.Shard, use func(context.
 		s.leave(ctx, l, err)
 	}
 	return err
+}
+
+func (s *shard) channelOptions(ctx context.Context, sh backends.Shard) channel.Options {
+	return channel.Options{Bulk: BulkOf(ctx, s.Backend, sh), Timing: channel.Timing{KeepAlive: s.keepAlive()}}
 }
 
 // keepAlive is how often the worker hears of us when there is nothing to say: several times within

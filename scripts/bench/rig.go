@@ -69,8 +69,19 @@ type opened struct {
 	create, start, attach time.Duration
 }
 
-// open goes from nothing to an open channel.
+// open goes from nothing to an open channel, as a run does.
 func (r *rig) open(ctx context.Context) (*opened, error) {
+	return r.openWith(ctx, func(s backends.Shard) channel.Options {
+		return channel.Options{Bulk: runner.BulkOf(ctx, r.engine, s)}
+	})
+}
+
+// openLink is open without the engine's copy: files go over the link, whatever their size.
+func (r *rig) openLink(ctx context.Context) (*opened, error) {
+	return r.openWith(ctx, func(backends.Shard) channel.Options { return channel.Options{} })
+}
+
+func (r *rig) openWith(ctx context.Context, options func(backends.Shard) channel.Options) (*opened, error) {
 	o := &opened{name: r.name()}
 	var err error
 	if o.create, err = timed(func() error { return r.create(ctx, o) }); err != nil {
@@ -79,7 +90,7 @@ func (r *rig) open(ctx context.Context) (*opened, error) {
 	o.start, err = timed(func() error { return o.shard.Start(ctx) })
 	if err == nil {
 		o.attach, err = timed(func() (err error) {
-			o.client, err = channel.Dial(ctx, runner.ChannelOpener(o.shard), channel.Options{})
+			o.client, err = channel.Dial(ctx, runner.ChannelOpener(o.shard), options(o.shard))
 			return err
 		})
 	}

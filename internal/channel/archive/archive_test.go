@@ -94,6 +94,9 @@ func TestHostileEntries(t *testing.T) {
 			if beside, _ := os.ReadDir(filepath.Dir(dir)); len(beside) != 1 {
 				t.Errorf("beside the root: %v", beside)
 			}
+			if _, err := Copy(io.Discard, stream(t, entries...), Limits{}); !errors.Is(err, ErrHostile) {
+				t.Errorf("Copy = %v, want ErrHostile", err)
+			}
 		})
 	}
 }
@@ -112,6 +115,9 @@ func TestLimits(t *testing.T) {
 		r, _ := root(t)
 		if err := Unpack(r, stream(t, tt.entries...), tt.limits); !errors.Is(err, tt.want) {
 			t.Errorf("%s: Unpack = %v, want %v", name, err, tt.want)
+		}
+		if _, err := Copy(io.Discard, stream(t, tt.entries...), tt.limits); !errors.Is(err, tt.want) {
+			t.Errorf("%s: Copy = %v, want %v", name, err, tt.want)
 		}
 	}
 }

@@ -34,8 +34,12 @@ func Unpack(root *os.Root, r io.Reader, limits Limits) error {
 	if err := u.finish(); err != nil {
 		return err
 	}
-	// What follows the end mark is padding; a reader that stopped here would stall its writer.
-	_, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, io.LimitReader(r, copyBuffer), u.buf)
+	return padding(r, u.buf)
+}
+
+// padding reads what follows the end mark; a reader that stopped there would stall its writer.
+func padding(r io.Reader, buf []byte) error {
+	_, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, io.LimitReader(r, copyBuffer), buf)
 	return err
 }
 
