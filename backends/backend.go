@@ -90,7 +90,7 @@ type Shard interface {
 	ID() string
 	Start(ctx context.Context) error
 	Exec(ctx context.Context, p Process) (ExitStatus, error)
-	// CopyIn unpacks tar below dir, an absolute path. A tar that is an io.WriterTo is written with that.
+	// CopyIn unpacks tar below dir, an absolute path. A tar that is an io.WriterTo may be taken by that.
 	CopyIn(ctx context.Context, dir string, tar io.Reader) error
 	// CopyOut packs a file, or a folder as an entry with its base name; a path that ends in "/." is what
 	// is in the folder.

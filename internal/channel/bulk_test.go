@@ -23,6 +23,8 @@ import (
 type copying struct {
 	s         *shard
 	ins, outs atomic.Int32
+	// written: the tar stream is taken by its WriteTo.
+	written bool
 	// in and out, if set, come before the copy, and say what fails.
 	in  func(ctx context.Context, tar io.Reader) error
 	out func(w io.Writer) error
@@ -43,6 +45,13 @@ func (c *copying) CopyIn(ctx context.Context, dir string, tar io.Reader) error {
 		if err := errors.Join(root.WriteFile("half", nil, 0o600), c.in(ctx, tar)); err != nil {
 			return err
 		}
+	}
+	if c.written {
+		var b bytes.Buffer
+		if _, err := tar.(io.WriterTo).WriteTo(&b); err != nil {
+			return err
+		}
+		tar = &b
 	}
 	return archive.Unpack(root, tar, archive.Limits{})
 }
@@ -94,7 +103,7 @@ func TestBulkIsLikeTheLink(t *testing.T) {
 	s := newShard(t)
 	bulk := &copying{s: s}
 	c := dial(t, s.open(nil), Options{Bulk: bulk})
-	for range 2 { // the second replaces the first
+	for _, bulk.written = range []bool{false, true} { // the second replaces the first
 		if diff := cmp.Diff(want, put(s, c, "/shard/home/x/y")); diff != "" {
 			t.Errorf("put by the engine (-link +engine)\n%s", diff)
 		}
@@ -195,6 +204,12 @@ func TestBrokenBulkPutLeavesNothing(t *testing.T) {
 		"cancelled": {bytes.NewReader(whole), func(_ *shard, cancel func()) func(context.Context, io.Reader) error {
 			return func(ctx context.Context, _ io.Reader) error { cancel(); return wait(ctx) }
 		}, cause},
+		"engine hangs up": {bytes.NewReader(whole), func(*shard, func()) func(context.Context, io.Reader) error {
+			return func(_ context.Context, tar io.Reader) error {
+				_, err := tar.(io.WriterTo).WriteTo(failingWriter{})
+				return err
+			}
+		}, ErrInterrupted},
 		"source fails":   {io.MultiReader(bytes.NewReader(whole[:bulkMin+4096]), failing{}), nil, errSource},
 		"hostile source": {bytes.NewReader(hostile), nil, ErrInvalid},
 		"end in a file":  {bytes.NewReader(whole[:bulkMin+2048]), nil, ErrFailed},
@@ -203,6 +218,7 @@ func TestBrokenBulkPutLeavesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newShard(t)
 			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
 			bulk := &copying{s: s}
 			if tt.in != nil {
 				bulk.in = tt.in(s, func() { cancel(cause) })

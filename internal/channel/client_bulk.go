@@ -80,34 +80,22 @@ func (e *bulkFault) Error() string { return e.err.Error() }
 
 // copyIn sends only what Unpack would take, since who unpacks it there may take more.
 func copyIn(ctx context.Context, bulk Bulk, dir string, tar io.Reader) error {
-	r, w := io.Pipe()
-	packed := make(chan error, 1)
-	go func() {
-		_, err := archive.Copy(w, sourceReader{tar}, archive.Limits{})
-		w.CloseWithError(err)
-		packed <- err
-	}()
-	err := bulk.CopyIn(ctx, dir, r)
-	r.CloseWithError(errUnread)
-	perr := <-packed
-	var source *sourceError
+	p := &repacker{tar: tar, done: make(chan error, 1)}
+	err := bulk.CopyIn(ctx, dir, p)
+	perr := p.end()
+	source, fault := new(sourceError), new(bulkFault)
 	switch {
 	case errors.As(perr, &source):
 		return source.err
 	case errors.Is(perr, archive.ErrHostile), errors.Is(perr, archive.ErrTooLarge):
 		return fmt.Errorf("%w: %w", ErrInvalid, perr)
-	case perr != nil && !errors.Is(perr, errUnread):
+	case perr != nil && !errors.As(perr, &fault):
 		return fmt.Errorf("%w: %w", ErrFailed, perr)
-	case err == nil:
-		err = perr
-	}
-	if err != nil {
+	case err != nil:
 		return &bulkFault{err}
 	}
-	return nil
+	return perr
 }
-
-var errUnread = errors.New("the tar stream wasn't read to its end")
 
 // sourceReader marks the errors of the caller's own Reader.
 type sourceReader struct{ r io.Reader }
