@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path"
@@ -13,7 +14,7 @@ type Measured struct {
 	// Dir: it's a folder.
 	Dir bool `json:"dir,omitempty"`
 	// Plain: any packer would write what Pack does. No link is on the way there, and below are only
-	// files that have one name each, folders, and links that stay inside.
+	// files that have one name each and may be read, folders, and links that stay inside.
 	Plain bool `json:"plain,omitempty"`
 }
 
@@ -38,11 +39,17 @@ func Measure(root *os.Root, name string) (Measured, error) {
 		if entry == "." {
 			return err
 		}
-		if err == nil {
+		if err == nil && fs.ValidPath(entry) {
 			info, err = d.Info()
 		}
-		if err != nil {
-			return ignoreVanished(err)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // vanished
+			return nil
+		case errors.Is(err, fs.ErrPermission), !fs.ValidPath(entry): // Pack leaves it out
+			m.Plain = false
+			return skip(d)
+		case err != nil:
+			return err
 		}
 		m.add(entry, info, sub)
 		return nil
@@ -50,8 +57,18 @@ func Measure(root *os.Root, name string) (Measured, error) {
 	return m, err
 }
 
+func skip(d fs.DirEntry) error {
+	if d.IsDir() {
+		return fs.SkipDir
+	}
+	return nil
+}
+
 func (m *Measured) add(name string, info fs.FileInfo, root *os.Root) {
 	m.Entries++
+	if info.Mode()&0o400 == 0 {
+		m.Plain = false // an engine reads what its owner here may not
+	}
 	switch info.Mode().Type() {
 	case 0:
 		m.Bytes += info.Size()

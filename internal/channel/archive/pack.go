@@ -76,10 +76,7 @@ func (p *packer) leave(entry string, d fs.DirEntry, why error) error {
 	if p.leftOut == nil {
 		p.leftOut = fmt.Errorf("%w: %.200q: %w", ErrLeftOut, entry, why)
 	}
-	if d.IsDir() {
-		return fs.SkipDir
-	}
-	return nil
+	return skip(d)
 }
 
 func (p *packer) entry(name string, d fs.DirEntry) error {
