@@ -19,7 +19,7 @@ func (c *Client) Put(ctx context.Context, dir string, tar io.Reader) error {
 		if n == bulkMin {
 			return c.putBulk(ctx, bulk, dir, io.MultiReader(&ahead, tar))
 		}
-		if err != io.EOF {
+		if !errors.Is(err, io.EOF) {
 			return err
 		}
 		tar = &ahead

@@ -32,7 +32,7 @@ func TestCopy(t *testing.T) {
 	var all []short
 	for r := tar.NewReader(&b); ; {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
