@@ -199,7 +199,12 @@ func plantProcess(t *testing.T, forms []string, texts map[string]string) (proces
 		cmd.Env = append(cmd.Env, fmt.Sprintf("PLANT_%d=%s", i, texts[form]))
 		cmd.Args = append(cmd.Args, texts[form])
 	}
-	if _, err := cmd.StdinPipe(); err != nil { // closed by Wait
+	in, err := cmd.StdinPipe() // closed by Wait, as out is
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
@@ -209,6 +214,13 @@ func plantProcess(t *testing.T, forms []string, texts map[string]string) (proces
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
+	// Start returns while the kernel is still setting the program up: its environment shows when it runs.
+	if _, err := in.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
 	return fmt.Sprintf("process %d cat", cmd.Process.Pid)
 }
 
