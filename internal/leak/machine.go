@@ -41,7 +41,11 @@ func (s *Scanner) Machine(ctx context.Context, folders map[string]string) error 
 	outside, w := io.Pipe()
 	go func() {
 		t := tar.NewWriter(w)
-		w.CloseWithError(errors.Join(dumpProcesses(t, os.Getuid()), t.Close()))
+		err := dumpProcesses(t, os.Getuid())
+		if err == nil { // an end mark would hide that it broke off
+			err = t.Close()
+		}
+		w.CloseWithError(err)
 	}()
 	if err := s.dumped(outside); err != nil {
 		return err
@@ -108,8 +112,8 @@ func dumpProcesses(w *tar.Writer, uid int) error {
 			continue
 		}
 		err := dumpProcess(w, dir)
-		if uid == root && errors.Is(err, fs.ErrPermission) && (owner == root || !sharesNamespace(dir)) {
-			continue // it's outside of the namespace, and no shard's: those are in it
+		if errors.Is(err, fs.ErrPermission) && (uid == root && owner == root || !sharesNamespace(dir)) {
+			continue // it's in another namespace: looked at from there, or no shard's
 		}
 		if err != nil && !gone(err) {
 			return err
