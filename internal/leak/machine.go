@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // The insides of shards belong to subordinate ids of the user, which only a process in the user's own
@@ -107,19 +108,39 @@ func dumpProcesses(w *tar.Writer, uid int) error {
 		return err
 	}
 	for _, dir := range dirs {
-		owner := ownerOf(dir)
-		if pid := filepath.Base(dir); pid == strconv.Itoa(os.Getpid()) || owner == nobody || uid != root && owner != uid {
+		if filepath.Base(dir) == strconv.Itoa(os.Getpid()) {
 			continue
 		}
-		err := dumpProcess(w, dir)
-		if errors.Is(err, fs.ErrPermission) && (uid == root && owner == root || !sharesNamespace(dir)) {
-			continue // it's in another namespace: looked at from there, or no shard's
-		}
-		if err != nil && !gone(err) {
+		if err := dumpIfTheirs(w, dir, uid); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// dumpIfTheirs sends a process if it's one of uid's. What a look tells is only as good as its moment:
+// a fork of Podman's becomes newuidmap, which is root's, and a runtime is unreadable until it's the
+// program that it starts. So one that may not be read is looked at again, for a second.
+func dumpIfTheirs(w *tar.Writer, dir string, uid int) error {
+	for deadline := time.Now().Add(time.Second); ; time.Sleep(10 * time.Millisecond) {
+		owner := ownerOf(dir)
+		if owner == nobody || uid != root && owner != uid {
+			return nil
+		}
+		err := dumpProcess(w, dir)
+		if err == nil || gone(err) {
+			return nil
+		}
+		if !errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+		if uid == root && owner == root || !sharesNamespace(dir) {
+			return nil // it's in another namespace: looked at from there, or no shard's
+		}
+		if time.Now().After(deadline) {
+			return err
+		}
+	}
 }
 
 // sharesNamespace tells whether a process is in this one's user namespace, by its map of ids, which
@@ -131,7 +152,7 @@ func sharesNamespace(dir string) bool {
 		return true
 	}
 	its, err := os.ReadFile(dir + "/uid_map")
-	return err != nil || bytes.Equal(own, its)
+	return !gone(err) && (err != nil || bytes.Equal(own, its))
 }
 
 func dumpProcess(w *tar.Writer, dir string) error {
