@@ -76,7 +76,8 @@ func TestPsAndSweep(t *testing.T) {
 		t.Errorf("stdout %q, stderr %q", r.stdout, r.stderr)
 	}
 	r.stdout.Reset()
-	if r.do("sweep") != 0 || r.stdout.String() != "" {
+	r.stderr.Reset()
+	if r.do("sweep") != 0 || r.stdout.String() != "" || r.stderr.String() != "no shard of a dead owner is here\n" {
 		t.Errorf("stdout %q, stderr %q", r.stdout, r.stderr)
 	}
 	list, err := r.engine.List(t.Context(), nil)

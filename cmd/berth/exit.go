@@ -8,6 +8,7 @@ import (
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/internal/eval"
 	"github.com/berth-run/berth/internal/evalconfig"
+	"github.com/berth-run/berth/internal/gateway"
 	"github.com/berth-run/berth/internal/inference"
 	"github.com/berth-run/berth/internal/report"
 	"github.com/berth-run/berth/internal/results"
@@ -62,7 +63,8 @@ func statusOf(err error) int {
 	}
 	for _, kind := range []error{
 		runner.ErrOption, eval.ErrRunner, eval.ErrClient, eval.ErrSecrets,
-		inference.ErrBrokerMode, results.ErrNoRun, results.ErrRedacted, results.ErrChanged,
+		inference.ErrBrokerMode, inference.ErrBaseURL, inference.ErrTTL, gateway.ErrNotLoopback,
+		results.ErrNoRun, results.ErrRedacted, results.ErrChanged,
 	} {
 		if errors.Is(err, kind) {
 			return report.ExitUsage

@@ -89,6 +89,9 @@ func (a *app) run(c *cobra.Command, f *runFlags) error {
 	if err == nil {
 		err = options.ForRun()
 	}
+	if err == nil {
+		err = positive(c.Flags(), "max-cases", "trials")
+	}
 	if err != nil {
 		return err
 	}
@@ -117,6 +120,16 @@ func (a *app) run(c *cobra.Command, f *runFlags) error {
 		return err
 	}
 	return f.tell(c, res)
+}
+
+// positive refuses a count that was given as nothing or less; not given, it's the config's.
+func positive(fl *pflag.FlagSet, names ...string) error {
+	for _, name := range names {
+		if n, err := fl.GetInt(name); err != nil || fl.Changed(name) && n < 1 {
+			return usageError{errors.Join(fmt.Errorf("--%s must be 1 or more, got %d", name, n), err)}
+		}
+	}
+	return nil
 }
 
 // readScript is --script's, nil without.

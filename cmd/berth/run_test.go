@@ -37,6 +37,8 @@ func TestUsage(t *testing.T) {
 		"several problems":     {[]string{"run", "-c", "cases.json"}, "\nberth: cases.json:1"},
 		"no such run":          {[]string{"run", "-c", "eval.json", "--script", "default", "--resume", "abcdef"}, "no such run"},
 		"bad trials":           {[]string{"run", "-c", "eval.json", "--trials", "many"}, `"many"`},
+		"no trials":            {[]string{"run", "-c", "eval.json", "--trials", "0"}, "--trials must be 1 or more, got 0"},
+		"minus one case":       {[]string{"run", "-c", "eval.json", "--max-cases=-1"}, "--max-cases must be 1 or more, got -1"},
 		"bad option":           {[]string{"run", "-c", "eval.json", "--runner-option", "shards=0"}, "shards=0: want a whole number from 1 to 256"},
 		"unknown option":       {[]string{"run", "-c", "eval.json", "--runner-option", "shard=2"}, "known are shards, keep"},
 		"option without value": {[]string{"run", "-c", "eval.json", "--runner-option", "shards"}, "key=value"},
@@ -53,6 +55,7 @@ func TestUsage(t *testing.T) {
 		"set-up of docker":     {[]string{"runner", "setup", "docker", "-c", "eval.json"}, `unknown runner "docker"`},
 		"set-up, no config":    {[]string{"runner", "setup", "podman"}, "--config is needed"},
 		"ps of docker":         {[]string{"ps", "--runner", "docker"}, `unknown runner "docker"`},
+		"gateway for all":      {[]string{"gateway", "--script", "default", "--listen", "0.0.0.0:0"}, "listens on the loopback only"},
 		"gateway script":       {[]string{"gateway", "--script", "none.json"}, "none.json"},
 	}
 	for name, tt := range tests {

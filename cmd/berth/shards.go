@@ -67,7 +67,7 @@ never one of another machine or another container's berth.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withEngine(c.Context(), name, func(ctx context.Context, engine backends.Backend) error {
-				return sweep(ctx, engine, dryRun, c.OutOrStdout())
+				return sweep(ctx, engine, dryRun, c)
 			})
 		},
 	}
@@ -76,14 +76,17 @@ never one of another machine or another container's berth.`,
 	return c
 }
 
-func sweep(ctx context.Context, engine backends.Backend, dryRun bool, out io.Writer) error {
+func sweep(ctx context.Context, engine backends.Backend, dryRun bool, c *cobra.Command) error {
 	verb := "removed"
 	if dryRun {
 		verb = "would remove"
 	}
 	swept, err := owner.Sweep(ctx, engine, dryRun)
 	for _, s := range swept {
-		fmt.Fprintf(out, "%s %s of run %s\n", verb, s.Name, s.Run)
+		fmt.Fprintf(c.OutOrStdout(), "%s %s of run %s\n", verb, s.Name, s.Run)
+	}
+	if err == nil && len(swept) == 0 {
+		fmt.Fprintln(c.ErrOrStderr(), "no shard of a dead owner is here")
 	}
 	return err
 }
