@@ -36,6 +36,8 @@ const (
 	AppNotRunning        Code = "app_not_running"
 	PromptInvalid        Code = "prompt_invalid"
 	PromptTooLarge       Code = "prompt_too_large"
+	URLHandoffFailed     Code = "url_handoff_failed"
+	URLHandoffUnverified Code = "url_handoff_unverified"
 	PluginSetupFailed    Code = "plugin_setup_failed"
 	InferenceUnavailable Code = "inference_unavailable"
 )
@@ -71,6 +73,24 @@ const (
 	DraftPromptNotApplied          Code = "draft_prompt_not_applied"
 	InvalidInput                   Code = "invalid_input"
 	InputTooLarge                  Code = "input_too_large"
+	InvalidSurface                 Code = "invalid_surface"
+	InvalidPrompt                  Code = "invalid_prompt"
+	InvalidBudget                  Code = "invalid_budget"
+	SurfaceMismatch                Code = "surface_mismatch"
+	ProfessionAmbiguous            Code = "profession_ambiguous"
+	ProfessionGeometryInvalid      Code = "profession_geometry_invalid"
+	ContinueMissingOrAmbiguous     Code = "continue_missing_or_ambiguous"
+	SkipMissingOrAmbiguous         Code = "skip_missing_or_ambiguous"
+	IntroConfirmationAmbiguous     Code = "intro_confirmation_ambiguous"
+	ModeMissingOrAmbiguous         Code = "mode_missing_or_ambiguous"
+	SurfaceItemAmbiguous           Code = "surface_item_ambiguous"
+	HelperMissing                  Code = "helper_missing"
+	HelperFailed                   Code = "helper_failed"
+	HelperTimeout                  Code = "helper_timeout"
+	DesktopAttributeError          Code = "desktop_attribute_error"
+	DesktopTypeError               Code = "desktop_type_error"
+	MissingOrInvalidReceipt        Code = "missing_or_invalid_receipt"
+	OpenFailed                     Code = "open_failed"
 )
 
 // berth's own: what the contract has no code for.
