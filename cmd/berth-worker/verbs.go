@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/berth-run/berth/internal/code"
@@ -13,6 +16,7 @@ import (
 	"github.com/berth-run/berth/internal/redact"
 	"github.com/berth-run/berth/internal/selfcheck"
 	"github.com/berth-run/berth/internal/worker"
+	"github.com/berth-run/berth/session"
 	"github.com/berth-run/berth/session/client"
 	"github.com/berth-run/berth/session/client/codex"
 )
@@ -52,18 +56,22 @@ func serve(ctx context.Context, args []string) (int, error) {
 		return 1, err
 	}
 	secrets := &redact.Set{}
+	desktop := worker.NewDesktop(func() (session.Config, error) { return session.FromEnv(os.Getenv) })
 	return 0, worker.Serve(ctx, worker.Options{
-		Clients: clients(secrets), Redact: secrets, Image: os.Getenv(imageEnv), Deadman: d,
+		Clients: clients(secrets, desktop), Desktop: desktop, Redact: secrets, Image: os.Getenv(imageEnv), Deadman: d,
 	})
 }
 
 // clients is every app that this worker can drive.
-func clients(secrets *redact.Set) func(string) (client.Client, error) {
+func clients(secrets *redact.Set, _ *worker.Desktop) func(string) (client.Client, error) {
+	apps := map[string]func() client.Client{
+		codex.Name: func() client.Client { return codex.New(codex.Setup{Redact: secrets}) },
+	}
 	return func(name string) (client.Client, error) {
-		if name == codex.Name {
-			return codex.New(codex.Setup{Redact: secrets}), nil
+		if app, ok := apps[name]; ok {
+			return app(), nil
 		}
-		return nil, code.Errorf(code.EnvironmentInvalid, "this image's worker can't drive client %q; it has %s", name, codex.Name)
+		return nil, code.Errorf(code.EnvironmentInvalid, "this image's worker can't drive client %q; it has %s", name, strings.Join(slices.Sorted(maps.Keys(apps)), " and "))
 	}
 }
 

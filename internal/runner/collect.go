@@ -242,6 +242,7 @@ func because(r client.Result) string {
 // done takes the evidence home. Trials that were cancelled stay in left.
 func (c *collector) done(ctx context.Context, l channel.Shard, m shardproto.Message) error {
 	_ = c.out.Steps.time(StepEvidence, func() error { c.evidence(ctx, l); return nil })
+	c.out.Steps.add(m.StepsMs)
 	c.say.printf("done: %d collected, %d infra, %d not run", m.Collected, m.Infra, m.Cancelled)
 	asked := c.grace != nil
 	switch {

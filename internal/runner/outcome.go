@@ -74,3 +74,15 @@ func (s Steps) time(name string, f func() error) error {
 	s[name] += time.Since(start)
 	return err
 }
+
+// mostMs bounds what a worker may say a step took, some days.
+const mostMs = 1e9
+
+// add takes what the worker timed.
+func (s Steps) add(ms map[string]float64) {
+	for name, v := range ms {
+		if 0 <= v && v <= mostMs {
+			s[name] += time.Duration(v * float64(time.Millisecond))
+		}
+	}
+}

@@ -136,6 +136,8 @@ type Message struct {
 	Infra     int    `json:"infra,omitempty"`     // done
 	Cancelled int    `json:"cancelled,omitempty"` // done: trials that were not run
 	Cleanup   string `json:"cleanup,omitempty"`   // done
+	// StepsMs is berth's own, in done: what the worker timed, in milliseconds by step.
+	StepsMs map[string]float64 `json:"stepsMs,omitempty"`
 
 	ByServer map[string]Token  `json:"byServer,omitempty"` // tokens
 	Env      map[string]string `json:"env,omitempty"`      // tokens

@@ -152,7 +152,7 @@ func (c *collection) finish() {
 		c.unclean.Store(true)
 	}
 	m := c.counts
-	m.Type, m.Cleanup = shardproto.TypeDone, shardproto.CleanupOK
+	m.Type, m.Cleanup, m.StepsMs = shardproto.TypeDone, shardproto.CleanupOK, c.w.opts.Desktop.steps()
 	if c.unclean.Load() {
 		m.Cleanup = shardproto.CleanupFailed
 	}

@@ -31,6 +31,8 @@ type Options struct {
 	Tmp  string
 	// Clients gives the client that a bundle names.
 	Clients func(name string) (client.Client, error)
+	// Desktop is closed with the Worker; nil for a worker whose clients need none.
+	Desktop *Desktop
 	// SelfCheck is selfcheck.Run, or a test's.
 	SelfCheck func(context.Context, selfcheck.Expect) selfcheck.Report
 	// Redact gets every token; the clients share it. Default: one of the Worker's own.
@@ -131,7 +133,7 @@ func (w *Worker) Wait() error {
 		run.settle()
 	}
 	w.server.Close()
-	err := w.folders.removeTokens()
+	err := errors.Join(w.opts.Desktop.Close(), w.folders.removeTokens())
 	if cause := context.Cause(w.ctx); !errors.Is(cause, errShutdown) {
 		err = errors.Join(cause, err)
 	}
