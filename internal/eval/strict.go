@@ -6,13 +6,13 @@ import (
 	"encoding/hex"
 
 	"github.com/berth-run/berth/image"
-	"github.com/berth-run/berth/session/client/codex"
+	"github.com/berth-run/berth/session/client/codexconfig"
 )
 
 // strictCheck has the image's Codex read, in strict mode, a config with every key that a trial's may
 // have: a key that this Codex release no longer knows shows at set-up, not in a trial.
 func strictCheck() *image.Check {
-	config := codex.SampleConfig()
+	config := codexconfig.Sample()
 	sum := sha256.Sum256(config)
 	return &image.Check{
 		Key: hex.EncodeToString(sum[:]),

@@ -3,19 +3,18 @@ package codex
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/internal/mcp"
 	"github.com/berth-run/berth/internal/redact"
 	"github.com/berth-run/berth/session/client"
+	"github.com/berth-run/berth/session/client/codexconfig"
+	"github.com/berth-run/berth/session/client/engine"
 	"github.com/berth-run/berth/session/client/process"
+	"github.com/berth-run/berth/session/client/turn"
 )
 
 // Setup is where Codex is and where its trials live.
@@ -29,30 +28,7 @@ type Setup struct {
 	// the secrets that it gets to see.
 	Redact *redact.Set
 	// Limits replace the contract's, for tests; zero fields keep theirs.
-	Limits Limits
-}
-
-// Limits are the waiting times of contract §4.5.
-type Limits struct {
-	// Bind is how long a prompt may take to show in a record.
-	Bind time.Duration
-	// Stall is how long a record may stay as it is.
-	Stall time.Duration
-	// Poll is how often the record is looked at when nothing is heard.
-	Poll time.Duration
-}
-
-func (l Limits) withDefaults() Limits {
-	if l.Bind == 0 {
-		l.Bind = 120 * time.Second
-	}
-	if l.Stall == 0 {
-		l.Stall = 120 * time.Second
-	}
-	if l.Poll == 0 {
-		l.Poll = 750 * time.Millisecond
-	}
-	return l
+	Limits turn.Limits
 }
 
 // Client drives Codex. It implements client.Client.
@@ -72,28 +48,16 @@ func New(s Setup) *Client {
 	if s.Redact == nil {
 		s.Redact = &redact.Set{}
 	}
-	s.Limits = s.Limits.withDefaults()
+	s.Limits = s.Limits.OrDefault()
 	return &Client{opts: s}
 }
 
 // Info asks the binary for its version.
 func (c *Client) Info(ctx context.Context) (client.Info, error) {
 	info := client.Info{Name: Name}
-	ctx, cancel := context.WithTimeout(ctx, startLimit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, c.opts.Path, "--version")
-	// An empty HOME keeps it from making a folder there.
-	cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=/nonexistent"}
-	out, err := cmd.Output()
-	if err != nil {
-		return info, code.Errorf(code.CodexPathInvalid, "%s --version: %w", c.opts.Path, err)
-	}
-	fields := strings.Fields(string(out)) // "codex-cli 0.171.0"
-	if len(fields) == 0 {
-		return info, code.Errorf(code.CodexPathInvalid, "%s tells no version", c.opts.Path)
-	}
-	info.Version = fields[len(fields)-1]
-	return info, nil
+	v, err := engine.Version(ctx, c.opts.Path)
+	info.Version = v
+	return info, err
 }
 
 // session is one batch. It implements client.Session.
@@ -126,7 +90,7 @@ func (c *Client) Open(ctx context.Context, b client.Batch) (client.Session, erro
 	for _, srv := range b.Servers {
 		s.redact.Add(srv.Token)
 	}
-	s.noteToken()
+	engine.NoteToken(b.Inference, s.redact)
 	if err := s.ready(ctx); err != nil {
 		return nil, errors.Join(s.clean(err), s.Close(ctx))
 	}
@@ -157,7 +121,30 @@ func (s *session) ready(ctx context.Context) (err error) {
 	if err := s.preflight(ctx, h); err != nil {
 		return err
 	}
-	return s.probe(ctx, h, mark)
+	return s.codex(h, mark).Probe(ctx, Originator, s.batch.Servers, &s.readiness)
+}
+
+// codex is the binary as a trial with this home starts it.
+func (s *session) codex(h home, mark string) engine.Codex {
+	return engine.Codex{
+		Path: s.client.opts.Path, Dir: h.workspace(), Mark: mark, Redact: s.redact,
+		Env: environ(h, s.batch.Servers, s.options.Env),
+	}
+}
+
+// login stores the API key in a home. What the servers and the agent get isn't for it.
+func (s *session) login(ctx context.Context, h home, mark string) error {
+	c := s.codex(h, mark)
+	c.Env = environ(h, nil, nil)
+	return c.Login(ctx, s.batch.Inference.TokenFile)
+}
+
+// rules are what the variant asks of a turn.
+func (s *session) rules() turn.Rules {
+	return turn.Rules{
+		Model: s.batch.Model, Effort: s.options.ReasoningEffort,
+		Labels: codexconfig.Labels(s.batch.Servers), RequireMCPCalls: s.options.RequireMCPCalls,
+	}
 }
 
 func (s *session) preflight(ctx context.Context, h home) error {
@@ -165,7 +152,7 @@ func (s *session) preflight(ctx context.Context, h home) error {
 		return nil
 	}
 	all, err := mcp.Preflight(ctx, s.batch.Servers, mcp.Options{
-		Env: flatten(baseEnv(h)), Dir: h.workspace(), Redact: s.redact,
+		Env: engine.Environ(baseEnv(h)), Dir: h.workspace(), Redact: s.redact,
 	})
 	s.readiness.MCPPreflight = all
 	return err
@@ -174,8 +161,10 @@ func (s *session) preflight(ctx context.Context, h home) error {
 // configure writes a home's config.toml.
 func (s *session) configure(h home, mark string) error {
 	name, value := process.MarkEnv(mark)
-	text, err := Config(Settings{
-		Model: s.batch.Model, Effort: s.options.ReasoningEffort, Workspace: h.workspace(),
+	text, err := codexconfig.New(codexconfig.Settings{
+		// A trial's home is gone with the trial, and there's no keyring without a desktop.
+		Credentials: codexconfig.InFile,
+		Model:       s.batch.Model, Effort: s.options.ReasoningEffort, Workspace: h.workspace(),
 		Inference: s.batch.Inference, Servers: s.batch.Servers,
 		// Codex cleans the environment that its servers get; by this they're still found at the end.
 		ServerEnv: map[string]string{name: value},
@@ -197,25 +186,6 @@ func (s *session) Close(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return errors.Join(s.broken, home{dir: s.dir}.remove())
-}
-
-// maxInference is as long as the inference token may be, in bytes: the channel takes no longer one.
-const maxInference = 64 << 10
-
-// noteToken adds the present inference token to what is redacted. It's renewed in place, so this is
-// done again at every end of a trial.
-func (s *session) noteToken() {
-	if s.batch.Inference.Mode != client.ModeGateway {
-		return
-	}
-	f, _, err := openPlain(s.batch.Inference.TokenFile)
-	if err != nil {
-		return // it shows as the gateway's 401
-	}
-	defer f.Close()
-	if b, err := io.ReadAll(io.LimitReader(f, maxInference)); err == nil {
-		s.redact.Add(strings.TrimSpace(string(b)))
-	}
 }
 
 // clean redacts an error and keeps its code.

@@ -13,6 +13,8 @@ import (
 
 	"github.com/berth-run/berth/internal/trace"
 	"github.com/berth-run/berth/session/client"
+	"github.com/berth-run/berth/session/client/evidence"
+	"github.com/berth-run/berth/session/client/turn"
 )
 
 const script = `{
@@ -126,16 +128,16 @@ func checkEvents(t *testing.T, want, got []trace.Event) {
 // checkEvidence makes sure that the record that was kept is the trial's, and is described rightly.
 func checkEvidence(t *testing.T, r *rig, res client.Result, prompt string) {
 	t.Helper()
-	a, ok := res.Metadata["evidence"].(*artifact)
+	a, ok := res.Metadata["evidence"].(*evidence.Artifact)
 	if !ok {
 		t.Fatalf("no evidence: %v", res.Metadata)
 	}
 	b, err := os.ReadFile(filepath.Join(r.evidence, a.Path))
 	must(t, err)
-	if sha256Hex(string(b)) != a.SHA256 || int64(len(b)) != a.Bytes || !strings.Contains(string(b), res.SessionID) {
+	if turn.SHA256(string(b)) != a.SHA256 || int64(len(b)) != a.Bytes || !strings.Contains(string(b), res.SessionID) {
 		t.Errorf("evidence %+v doesn't describe its file", a)
 	}
-	if c := res.Metadata["correlation"].(map[string]any); c["promptSha256"] != sha256Hex(prompt) || c["promptUnchanged"] != true {
+	if c := res.Metadata["correlation"].(map[string]any); c["promptSha256"] != turn.SHA256(prompt) || c["promptUnchanged"] != true {
 		t.Errorf("correlation %v", c)
 	}
 	for _, step := range []string{StepHome, StepConfig, StepSpawn, StepInitialize, StepThread, StepServers, StepTurn, StepCodexTurn, StepStop, StepRollout, StepTeardown} {

@@ -7,6 +7,8 @@
 // variant has: all of that comes with the batch.
 package codex
 
+import "github.com/berth-run/berth/session/client/engine"
+
 // Name is the client's name in an eval config.
 const Name = "berth/client/codex"
 
@@ -14,4 +16,4 @@ const Name = "berth/client/codex"
 const Originator = "berth_codex"
 
 // DefaultPath is where an image has the Codex binary.
-const DefaultPath = "/opt/codex/bin/codex"
+const DefaultPath = engine.DefaultPath

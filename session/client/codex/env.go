@@ -2,9 +2,10 @@ package codex
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/berth-run/berth/session/client"
+	"github.com/berth-run/berth/session/client/codexconfig"
+	"github.com/berth-run/berth/session/client/engine"
 )
 
 // environ is all of Codex's environment but for the mark: nothing is inherited from the worker.
@@ -12,12 +13,8 @@ func environ(h home, servers []client.Server, extra map[string]string) []string 
 	vars := baseEnv(h)
 	vars["CODEX_HOME"] = h.codexHome()
 	maps.Copy(vars, extra)
-	for i, s := range servers {
-		if s.URL != "" && s.Token != "" {
-			vars[tokenVar(i)] = s.Token
-		}
-	}
-	return flatten(vars)
+	maps.Copy(vars, codexconfig.TokenEnv(servers))
+	return engine.Environ(vars)
 }
 
 // baseEnv is what every program of a trial gets.
@@ -29,12 +26,4 @@ func baseEnv(h home) map[string]string {
 		"SHELL":  "/bin/bash",
 		"TMPDIR": h.tmp(),
 	}
-}
-
-func flatten(vars map[string]string) []string {
-	env := make([]string, 0, len(vars))
-	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		env = append(env, name+"="+vars[name])
-	}
-	return env
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/berth-run/berth/session/client"
+	"github.com/berth-run/berth/session/client/turn"
 )
 
 // envFake makes the test binary an app server with a fault that the real one can't be made to have.
@@ -48,7 +49,7 @@ func newFake(t *testing.T, fault string) (*Client, client.Batch) {
 	must(t, os.Mkdir(evidence, 0o700))
 	token := filepath.Join(root, "token")
 	must(t, os.WriteFile(token, []byte(secret+"\n"), 0o600))
-	c := New(Setup{Path: path, Dir: filepath.Join(root, "trials"), Limits: Limits{
+	c := New(Setup{Path: path, Dir: filepath.Join(root, "trials"), Limits: turn.Limits{
 		Bind: 300 * time.Millisecond, Stall: 300 * time.Millisecond, Poll: 10 * time.Millisecond,
 	}})
 	return c, client.Batch{
@@ -77,6 +78,16 @@ func fakeMain() {
 		}
 	}
 	os.Exit(0)
+}
+
+// message is JSON-RPC as the app server gets it.
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Result json.RawMessage `json:"result"`
+	Error  *struct {
+		Message string `json:"message"`
+	} `json:"error"`
 }
 
 type fakeApp struct {

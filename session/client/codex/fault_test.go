@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/berth-run/berth/internal/code"
-	"github.com/berth-run/berth/internal/trace"
 	"github.com/berth-run/berth/session/client"
 )
 
@@ -196,29 +195,5 @@ func TestUnusable(t *testing.T) {
 	}
 	if err := s.Close(context.Background()); err == nil {
 		t.Error("Close tells of no failure")
-	}
-}
-
-func TestJudgeCalls(t *testing.T) {
-	mcp := func(server string) trace.Event { return trace.Event{Source: trace.SourceMCP, Server: server} }
-	tests := []struct {
-		name    string
-		require bool
-		events  []trace.Event
-		want    string // in the error
-	}{
-		{name: "none asked for", events: nil},
-		{name: "required and missing", require: true, events: []trace.Event{{Source: trace.SourceBuiltin}}, want: "requireMcpCalls"},
-		{name: "required and made", require: true, events: []trace.Event{mcp("wiki")}},
-		{name: "a foreign server", events: []trace.Event{mcp("wiki"), mcp("codex_apps")}, want: "codex_apps"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			s := &session{batch: client.Batch{Servers: []client.Server{{Label: "wiki"}}}, options: Options{RequireMCPCalls: tt.require}}
-			err := s.judgeCalls(s.count(tt.events))
-			if (err == nil) != (tt.want == "") || err != nil && (code.Of(err) != code.ClientRunFailed || !strings.Contains(err.Error(), tt.want)) {
-				t.Errorf("error %v, want one with %q", err, tt.want)
-			}
-		})
 	}
 }

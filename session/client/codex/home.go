@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/session/client/private"
 )
 
 // home is one trial's place: its HOME with CODEX_HOME in it, its workspace and its temporary folder.
@@ -46,19 +47,10 @@ func (h home) writeConfig(text []byte) error {
 	return os.WriteFile(filepath.Join(h.codexHome(), "config.toml"), text, 0o600)
 }
 
-// remove takes everything away. A folder that the agent made unwritable is made writable first.
+// remove takes everything away.
 func (h home) remove() error {
 	if h.dir == "" {
 		return nil
 	}
-	if err := os.RemoveAll(h.dir); err == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(h.dir, func(path string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700) // RemoveAll tells what this couldn't help
-		}
-		return nil
-	})
-	return os.RemoveAll(h.dir)
+	return private.RemoveAll(h.dir)
 }

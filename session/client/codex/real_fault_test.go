@@ -257,24 +257,3 @@ func TestAPIKey(t *testing.T) {
 	}
 	must(t, s.Close(context.Background()))
 }
-
-// TestStrictConfig has the real Codex read everything that Config can write, refusing what it doesn't
-// know.
-func TestStrictConfig(t *testing.T) {
-	path := codexPath(t)
-	for name, text := range map[string]string{
-		"sample":      string(SampleConfig()),
-		"unknown key": "bogus = 1\n" + string(SampleConfig()),
-	} {
-		t.Run(name, func(t *testing.T) {
-			h, err := newHome(t.TempDir())
-			must(t, err)
-			must(t, h.writeConfig([]byte(text)))
-			s := &session{client: New(Setup{Path: path})}
-			out, err := s.command(context.Background(), h, "", time.Minute, "", "app-server", "--strict-config", "--print-startup-config")
-			if (err == nil) != (name == "sample") {
-				t.Errorf("error %v: %s", err, out)
-			}
-		})
-	}
-}

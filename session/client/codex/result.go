@@ -2,24 +2,23 @@ package codex
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
+	"io"
 	"time"
 
 	"github.com/berth-run/berth/internal/code"
-	"github.com/berth-run/berth/internal/trace"
 	"github.com/berth-run/berth/session/client"
+	"github.com/berth-run/berth/session/client/engine"
+	"github.com/berth-run/berth/session/client/turn"
 )
 
 // finish ends Codex, reads and keeps what it recorded, and takes the home away. It gives the trial's
 // error: a failure to clean up doesn't change an outcome, but no other trial is run after it.
 func (r *run) finish(err error) error {
 	if r.app != nil {
-		stop := r.timed(StepStop, func() error { return r.app.proc.End(context.Background()) })
+		stop := r.timed(StepStop, func() error { return r.app.Process.End(context.Background()) })
 		r.s.breakOn(stop)
 	}
-	r.s.noteToken()
+	engine.NoteToken(r.s.batch.Inference, r.s.redact)
 	err = r.record(err)
 	r.s.breakOn(r.timed(StepTeardown, r.home.remove))
 	return err
@@ -39,7 +38,7 @@ func (r *run) record(err error) error {
 	_ = r.timed(StepRollout, func() error {
 		if r.bound != nil {
 			if err == nil {
-				err = r.s.judge(r.bound.Turn)
+				err = r.s.rules().Judge(r.bound.Turn)
 			}
 			r.steps[StepCodexTurn] = milliseconds(r.bound.Turn.Duration)
 		}
@@ -52,6 +51,22 @@ func (r *run) record(err error) error {
 	return err
 }
 
+// keep copies the matched record and, for a failed trial, the end of Codex's log.
+func (r *run) keep(failed bool) (err error) {
+	if r.bound != nil {
+		if r.rollout, err = r.evidence.Record(r.bound.Rollout.Path()); err != nil {
+			return err
+		}
+	}
+	if failed && r.app != nil {
+		_, err = r.evidence.Text("codex-app-server.log", func(w io.Writer) error {
+			_, err := io.WriteString(w, r.app.Process.Stderr())
+			return err
+		})
+	}
+	return err
+}
+
 func (r *run) result(err error) client.Result {
 	res := client.Result{
 		DurationMs: time.Since(r.start).Milliseconds(),
@@ -59,32 +74,16 @@ func (r *run) result(err error) client.Result {
 		Steps:      r.steps,
 	}
 	if err != nil {
-		res.FailureKind, res.Infrastructure = r.classify(err)
+		res.FailureKind, res.Infrastructure = turn.Classify(err, r.submitted)
 		res.Error = code.Line(r.s.redact.String(detail(err)))
 	}
 	if r.bound != nil {
 		res.SessionID, res.TurnID = r.bound.Rollout.Meta().SessionID, r.bound.Turn.ID
-		res.Trace = r.trace(res.Error)
+		res.Trace = turn.Trace(r.bound, res.Error, r.s.redact)
 	}
 	res.Metadata = r.metadata(res)
 	res.Telemetry = r.telemetry(res)
 	return res
-}
-
-// trace is the turn's, without the secrets that the agent may have come upon.
-func (r *run) trace(failure string) *trace.Trace {
-	t := r.bound.Turn.Trace()
-	t.Error = failure
-	text, err := json.Marshal(t)
-	if err != nil {
-		return t // it came from JSON
-	}
-	clean := r.s.redact.Bytes(text)
-	redacted := &trace.Trace{}
-	if json.Unmarshal(clean, redacted) != nil {
-		return &trace.Trace{Events: []trace.Event{}, Error: "the trace can't be shown without a secret", Evidence: trace.EvidenceNone}
-	}
-	return redacted
 }
 
 // metadata is the trial's clientMetadata (contract §8).
@@ -92,7 +91,7 @@ func (r *run) metadata(res client.Result) map[string]any {
 	m := map[string]any{
 		"driver":          "codex-app-server",
 		"failureKind":     nil,
-		"correlation":     r.correlation(),
+		"correlation":     turn.Correlation(r.trial.Prompt, r.bound),
 		"traceConfidence": "none",
 		"executionPolicy": r.s.readiness.ExecutionPolicy,
 	}
@@ -100,80 +99,27 @@ func (r *run) metadata(res client.Result) map[string]any {
 		m["failureKind"] = res.FailureKind
 	}
 	if r.bound != nil {
-		t, meta := r.bound.Turn, r.bound.Rollout.Meta()
 		m["session"] = map[string]any{"id": res.SessionID, "turnId": res.TurnID}
-		m["codex"] = map[string]any{
-			"version": meta.CLIVersion, "originator": meta.Originator, "model": t.Model, "reasoningEffort": t.Effort,
-			"durationMs": t.Duration.Milliseconds(), "timeToFirstTokenMs": t.FirstToken.Milliseconds(),
-		}
-		m["traceConfidence"], m["traceLimitations"] = r.confidence()
+		m["codex"] = turn.Engine(r.bound)
+		m["traceConfidence"], m["traceLimitations"] = turn.Confidence(r.bound)
 	}
-	if r.evidence != nil {
-		m["evidence"] = r.evidence.Rollout
-		m["artifacts"] = r.evidence.artifacts()
+	if kept := r.evidence.Kept(); len(kept) > 0 {
+		m["evidence"] = r.rollout
+		m["artifacts"] = kept
 	}
 	if r.app != nil {
-		if refused := r.app.rpc.refusedRequests(); len(refused) > 0 {
+		if refused := r.app.Refused(); len(refused) > 0 {
 			m["refusedRequests"] = refused
 		}
 	}
 	return m
 }
 
-func (r *run) correlation() map[string]any {
-	c := map[string]any{"promptSha256": sha256Hex(r.trial.Prompt), "promptUnchanged": false}
-	if r.bound != nil {
-		c["promptUnchanged"] = true
-		c["nativePromptMatch"] = r.bound.Match
-		c["nativePromptSha256"] = sha256Hex(r.bound.Turn.Prompt)
-	}
-	return c
-}
-
-func (r *run) confidence() (string, []string) {
-	switch {
-	case !r.bound.Turn.Done():
-		return "partial", []string{"turn_not_finished"}
-	case r.bound.Turn.InferredCalls:
-		return "medium", []string{"mcp_calls_inferred_from_code"}
-	}
-	return "high", []string{}
-}
-
 // telemetry is the trial's clientTelemetry (contract §8).
 func (r *run) telemetry(res client.Result) map[string]any {
-	status := "completed"
-	switch {
-	case res.FailureKind != "" && !r.submitted:
-		status = "not_submitted"
-	case res.FailureKind != "":
-		status = "failed"
-	}
-	t := map[string]any{"caseExecution": map[string]any{"status": status, "continuation": false}}
+	t := map[string]any{"caseExecution": turn.Execution(res.FailureKind != "", r.submitted)}
 	if r.bound != nil {
-		t["mcpSelection"] = r.s.selection(r.s.count(r.bound.Turn.Trace().Events))
+		t["mcpSelection"] = r.s.rules().Selection(r.bound.Turn)
 	}
 	return t
-}
-
-func (s *session) selection(c callCounts) map[string]any {
-	status := "ok"
-	switch {
-	case c.external > 0:
-		status = "unexpected"
-	case c.configured == 0 && s.options.RequireMCPCalls:
-		status = "missing"
-	case c.configured == 0:
-		status = "none"
-	}
-	return map[string]any{
-		"status": status, "required": s.options.RequireMCPCalls, "selectedServers": s.labels(),
-		"configuredMcpCallCount": c.configured, "externalMcpCallCount": c.external,
-		"builtinToolCallCount": c.builtin, "unexpectedServers": c.unexpected,
-	}
-}
-
-func sha256Hex(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(sum[:])
 }

@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/session/client"
+	"github.com/berth-run/berth/session/client/codexconfig"
+	"github.com/berth-run/berth/session/client/engine"
+	"github.com/berth-run/berth/session/client/evidence"
 	"github.com/berth-run/berth/session/client/process"
 	"github.com/berth-run/berth/session/client/rollout"
+	"github.com/berth-run/berth/session/client/turn"
 )
 
 // Names of a trial's steps, for Result.Steps. Those of Codex itself are StepInitialize, StepThread,
@@ -32,9 +34,6 @@ const (
 	StepTeardown   = "teardown"
 )
 
-// errDeadline: the trial's own time was over.
-var errDeadline = errors.New("the trial's time was over")
-
 // run is one trial on its way.
 type run struct {
 	s     *session
@@ -47,12 +46,14 @@ type run struct {
 	thread    string
 	submitted bool
 	bound     *rollout.Bound
-	evidence  *evidence
+	evidence  *evidence.Folder
+	rollout   *evidence.Artifact // the copy of the bound record
 }
 
 // Run does one trial.
 func (s *session) Run(ctx context.Context, t client.Trial) client.Result {
-	r := &run{s: s, trial: t, start: time.Now(), steps: map[string]float64{}}
+	r := &run{s: s, trial: t, start: time.Now(), steps: map[string]float64{},
+		evidence: &evidence.Folder{Root: s.batch.EvidenceDir, Name: t.CaseID, Redact: s.redact}}
 	err := s.usable()
 	if err == nil {
 		err = r.finish(r.bounded(ctx))
@@ -64,7 +65,7 @@ func (s *session) Run(ctx context.Context, t client.Trial) client.Result {
 // a turn wasn't seen to its end.
 func (r *run) bounded(ctx context.Context) error {
 	limit := r.s.options.Timeout()
-	within, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: %v", errDeadline, limit))
+	within, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: %v", turn.ErrDeadline, limit))
 	defer cancel()
 	err := r.perform(within)
 	if err != nil && ctx.Err() != nil {
@@ -109,15 +110,10 @@ func (r *run) perform(ctx context.Context) error {
 }
 
 func checkPrompt(p string) error {
-	switch {
-	case strings.TrimSpace(p) == "":
-		return code.Errorf(code.PromptInvalid, "the prompt is empty")
-	case !utf8.ValidString(p):
-		return code.Errorf(code.PromptInvalid, "the prompt is no UTF-8")
-	case len(p) > maxPrompt:
+	if len(p) > maxPrompt {
 		return code.Errorf(code.PromptTooLarge, "the prompt has %d bytes, the limit is %d", len(p), maxPrompt)
 	}
-	return nil
+	return turn.CheckPrompt(p)
 }
 
 func (r *run) prepare(ctx context.Context, mark string) error {
@@ -140,20 +136,17 @@ func (r *run) prepare(ctx context.Context, mark string) error {
 // startApp brings the app server to where it takes a prompt.
 func (r *run) startApp(ctx context.Context, mark string) error {
 	err := r.timed(StepSpawn, func() (err error) {
-		r.app, err = startApp(launch{
-			path: r.s.client.opts.Path, home: r.home, mark: mark,
-			env: environ(r.home, r.s.batch.Servers, r.s.options.Env), maxLine: maxLine,
-		})
+		r.app, err = startApp(r.s.codex(r.home, mark))
 		return err
 	})
 	if err != nil {
-		return code.Errorf(code.AppStartFailed, "%w", err)
+		return err
 	}
 	steps := []struct {
 		name string
 		do   func(context.Context) error
 	}{
-		{StepInitialize, r.app.initialize},
+		{StepInitialize, func(ctx context.Context) error { return r.app.Initialize(ctx, Originator) }},
 		{StepThread, func(ctx context.Context) (err error) {
 			r.thread, err = r.app.startThread(ctx, r.home.workspace())
 			return err
@@ -162,17 +155,17 @@ func (r *run) startApp(ctx context.Context, mark string) error {
 	}
 	for _, step := range steps {
 		if err := r.timed(step.name, func() error { return r.startStep(ctx, step.do) }); err != nil {
-			if step.name == StepServers && ctx.Err() == nil && !r.app.ended() {
+			if step.name == StepServers && ctx.Err() == nil && !r.app.Ended() {
 				return code.Errorf(code.MCPServerNotReady, "%w", err)
 			}
-			return r.s.startError(r.app, err)
+			return r.app.StartError(err)
 		}
 	}
 	return nil
 }
 
 func (r *run) startStep(ctx context.Context, do func(context.Context) error) error {
-	ctx, cancel := within(ctx, startLimit)
+	ctx, cancel := engine.Within(ctx)
 	defer cancel()
 	return do(ctx)
 }
@@ -183,11 +176,13 @@ func (r *run) turn(ctx context.Context) error {
 	if err != nil {
 		return code.Errorf(code.HomeUnsafe, "%w", err)
 	}
-	w := &watch{
-		app: r.app, limits: r.s.client.opts.Limits, handed: time.Now(),
-		binder: rollout.NewBinder(snapshot, rollout.Criteria{
+	alive, stop := r.alive()
+	defer stop()
+	w := &turn.Watch{
+		Limits: r.s.client.opts.Limits, Handed: time.Now(), App: alive, Wake: r.app.wake,
+		Binder: rollout.NewBinder(snapshot, rollout.Criteria{
 			Originator: Originator, Prompt: r.trial.Prompt, Allowed: []rollout.Match{rollout.MatchExact},
-			SessionID: r.thread, Since: time.Now(), Labels: r.s.labels(),
+			SessionID: r.thread, Since: time.Now(), Labels: codexconfig.Labels(r.s.batch.Servers),
 		}),
 	}
 	// From here on it may have been sent, whatever is heard of it.
@@ -195,31 +190,37 @@ func (r *run) turn(ctx context.Context) error {
 	if err := r.submit(ctx); err != nil {
 		return err
 	}
-	err = w.follow(ctx)
-	r.bound = w.bound
+	err = w.Follow(ctx)
+	r.bound = w.Bound()
 	return err
+}
+
+// alive ends when the app server does, with that as its cause.
+func (r *run) alive() (context.Context, func()) {
+	p := r.app.Process
+	ctx, end := context.WithCancelCause(context.Background())
+	go func() {
+		select {
+		case <-p.Done():
+			end(code.Errorf(code.ClientRunFailed, "codex app-server ended in the middle of the turn (%s)", p.Exit()))
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { end(nil) }
 }
 
 func (r *run) submit(ctx context.Context) error {
 	err := r.startStep(ctx, func(ctx context.Context) error {
 		return r.app.startTurn(ctx, r.thread, r.trial.Prompt)
 	})
-	var refused *rpcError
+	var refused *engine.RPCError
 	switch {
 	case errors.As(err, &refused):
 		r.submitted = false // Codex said so
 		return code.Errorf(code.SubmissionFailed, "%w", err)
-	case err != nil && ctx.Err() == nil && !r.app.ended():
+	case err != nil && ctx.Err() == nil && !r.app.Ended():
 		return code.Errorf(code.SubmissionFailed, "%w", err)
 	}
 	// An app that ended or a time that is over shows, with its cause, in what is recorded.
 	return nil
-}
-
-func (s *session) labels() []string {
-	labels := make([]string, len(s.batch.Servers))
-	for i, srv := range s.batch.Servers {
-		labels[i] = srv.Label
-	}
-	return labels
 }

@@ -1,4 +1,4 @@
-package codex
+package engine
 
 import (
 	"bufio"
@@ -20,61 +20,27 @@ const (
 	probeMaxAll  = 4 << 20
 )
 
-// probe starts the app server once, as a trial will: it must accept its config, run a command without a
-// sandbox around it, and see every server's tools.
-func (s *session) probe(ctx context.Context, h home, mark string) (err error) {
+// Probe starts the app server once, as the app will: it must accept its config, run a command without a
+// sandbox around it, and see every server's tools. What it found goes into r; name is the originator.
+func (c Codex) Probe(ctx context.Context, name string, servers []client.Server, r *client.Readiness) (err error) {
 	ctx, cancel := within(ctx, probeLimit)
 	defer cancel()
-	a, err := startApp(launch{
-		path: s.client.opts.Path, home: h, mark: mark, env: environ(h, s.batch.Servers, s.options.Env),
-		limit: probeMaxAll, maxLine: probeMaxLine, silent: true,
-	})
+	s, err := c.Serve(ServerOptions{MaxLine: probeMaxLine, MaxAll: probeMaxAll, Silent: true})
 	if err != nil {
-		return code.Errorf(code.AppStartFailed, "%w", err)
+		return err
 	}
 	defer func() {
-		if end := a.proc.End(ctx); end != nil && err == nil {
+		if end := s.Process.End(ctx); end != nil && err == nil {
 			err = code.Errorf(code.AppStopFailed, "%w", end)
 		}
 	}()
-	if err := a.initialize(ctx); err != nil {
-		return s.startError(a, err)
+	if err := s.Initialize(ctx, name); err != nil {
+		return s.StartError(err)
 	}
-	if err := s.probeCommand(ctx, a); err != nil {
+	if err := s.probeCommand(ctx, r); err != nil {
 		return err
 	}
-	return s.probeServers(ctx, a)
-}
-
-// startError says why an app server didn't start, with its last word.
-func (s *session) startError(a *app, err error) error {
-	c := code.AppStartFailed
-	if a.ended() {
-		c = code.AppExited
-	}
-	return code.Errorf(c, "codex app-server: %w%s%s", err, ending(a), s.lastLine(a.proc.Stderr()))
-}
-
-// ended tells whether the app's program is gone, or is about to, having closed its output.
-func (a *app) ended() bool {
-	select {
-	case <-a.rpc.closed:
-	default:
-		return a.proc.Exit() != ""
-	}
-	select {
-	case <-a.proc.Done():
-		return true
-	case <-time.After(time.Second):
-		return false
-	}
-}
-
-func ending(a *app) string {
-	if exit := a.proc.Exit(); exit != "" {
-		return " (" + exit + ")"
-	}
-	return ""
+	return s.probeServers(ctx, servers, r)
 }
 
 // commandProbe prints its parent's name: Codex's own when nothing is wrapped around a command.
@@ -82,24 +48,24 @@ const commandProbe = `read -r name </proc/$PPID/comm && echo "berth $name"`
 
 // probeCommand runs one command the way Codex runs the model's (openai/codex#16211: a bubblewrap around
 // it can't work in a shard).
-func (s *session) probeCommand(ctx context.Context, a *app) error {
+func (s *Server) probeCommand(ctx context.Context, ready *client.Readiness) error {
 	var r struct {
 		ExitCode int
 		Stdout   string
 		Stderr   string
 	}
-	err := a.rpc.call(ctx, "command/exec", map[string]any{"command": []string{"/bin/sh", "-c", commandProbe}}, &r)
+	err := s.Call(ctx, "command/exec", map[string]any{"command": []string{"/bin/sh", "-c", commandProbe}}, &r)
 	if err != nil {
-		return s.startError(a, err)
+		return s.StartError(err)
 	}
 	parent, ok := strings.CutPrefix(strings.TrimSpace(r.Stdout), "berth ")
 	if r.ExitCode != 0 || !ok {
-		return code.Errorf(code.EnvironmentInvalid, "Codex can't run commands here: exit status %d%s", r.ExitCode, s.lastLine(r.Stderr))
+		return code.Errorf(code.EnvironmentInvalid, "Codex can't run commands here: exit status %d%s", r.ExitCode, s.codex.lastLine(r.Stderr))
 	}
 	if strings.Contains(parent, "bwrap") {
 		return code.Errorf(code.EnvironmentInvalid, "Codex wraps commands in %s in spite of danger-full-access", parent)
 	}
-	s.readiness.ExecutionPolicy = "danger-full-access"
+	ready.ExecutionPolicy = "danger-full-access"
 	return nil
 }
 
@@ -110,32 +76,32 @@ type serverStatus struct {
 	ToolsError string                     `json:"toolsError"`
 }
 
-func (s *session) probeServers(ctx context.Context, a *app) error {
-	if len(s.batch.Servers) == 0 {
+func (s *Server) probeServers(ctx context.Context, servers []client.Server, ready *client.Readiness) error {
+	if len(servers) == 0 {
 		return nil
 	}
 	var r struct {
 		Data []serverStatus `json:"data"`
 	}
-	err := a.rpc.call(ctx, "mcpServerStatus/list", map[string]any{"detail": "toolsAndAuthOnly", "limit": 100}, &r)
-	if refused := a.rpc.refusedRequests(); err == nil && len(refused) > 0 {
+	err := s.Call(ctx, "mcpServerStatus/list", map[string]any{"detail": "toolsAndAuthOnly", "limit": 100}, &r)
+	if refused := s.Refused(); err == nil && len(refused) > 0 {
 		err = errServerRequest
 	}
 	if err != nil {
-		s.readiness.MCPStatus = probeReason(err)
-		return code.Errorf(code.MCPStatusUnavailable, "app-server probe: %s: %w", s.readiness.MCPStatus, err)
+		ready.MCPStatus = probeReason(err)
+		return code.Errorf(code.MCPStatusUnavailable, "app-server probe: %s: %w", ready.MCPStatus, err)
 	}
 	byName := map[string]serverStatus{}
 	for _, st := range r.Data {
 		byName[st.Name] = st
 	}
-	for _, srv := range s.batch.Servers {
+	for _, srv := range servers {
 		if err := checkStatus(srv, byName); err != nil {
-			s.readiness.MCPStatus = "not-ready"
+			ready.MCPStatus = "not-ready"
 			return code.Errorf(code.MCPServerNotReady, "MCP server %s: %w", srv.Label, err)
 		}
 	}
-	s.readiness.MCPStatus = "ready"
+	ready.MCPStatus = "ready"
 	return nil
 }
 
@@ -158,15 +124,15 @@ var errServerRequest = errors.New("the app server asked something")
 
 // probeReason names the kind of failure by contract §6.3's list.
 func probeReason(err error) string {
-	var rpcErr *rpcError
+	var rpcErr *RPCError
 	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, errLimit):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, ErrLimit):
 		return "timeout"
 	case errors.Is(err, bufio.ErrTooLong):
 		return "output-limit"
-	case errors.Is(err, errClosed):
+	case errors.Is(err, ErrClosed):
 		return "unexpected-eof"
-	case errors.Is(err, errAnswer):
+	case errors.Is(err, ErrAnswer):
 		return "invalid-response"
 	case errors.Is(err, errServerRequest):
 		return "server-request-unsupported"

@@ -1,4 +1,4 @@
-package codex
+package engine
 
 import (
 	"context"
@@ -11,25 +11,31 @@ import (
 	"time"
 
 	"github.com/berth-run/berth/internal/code"
-	"github.com/berth-run/berth/session/client"
+	"github.com/berth-run/berth/internal/redact"
 )
 
-// loginSession is a session in api-key mode whose Codex is a shell script.
-func loginSession(t *testing.T, script string) (*session, home, string) {
+// secret is what the key file holds.
+const secret = "tok-0123456789abcdef"
+
+// scripted is a Codex that is a shell script, and a key file for it.
+func scripted(t *testing.T, script string) (c Codex, key string) {
 	t.Helper()
 	dir := t.TempDir()
 	path, key := filepath.Join(dir, "codex"), filepath.Join(dir, "key")
 	must(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700))
 	must(t, os.WriteFile(key, []byte(secret+"\n"), 0o600))
-	h, err := newHome(dir)
-	must(t, err)
-	c := New(Setup{Path: path, Dir: dir})
-	b := client.Batch{Inference: client.Inference{Mode: client.ModeAPIKey, TokenFile: key}}
-	return &session{client: c, batch: b, redact: c.opts.Redact}, h, key
+	return Codex{Path: path, Dir: dir, Env: []string{"PATH=/usr/bin:/bin", "CODEX_HOME=" + dir}, Redact: &redact.Set{}}, key
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestLogin(t *testing.T) {
-	const stored = `if [ "$2" = --with-api-key ]; then cat >"$CODEX_HOME/key"; exit; fi`
+	const stored = `if [ "$2" = --with-api-key ]; then cat >"$CODEX_HOME/stored"; exit; fi`
 	tests := []struct {
 		name, script string
 		want         code.Code
@@ -42,13 +48,13 @@ func TestLogin(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, h, _ := loginSession(t, tt.script)
-			err := s.login(context.Background(), h, "")
+			c, key := scripted(t, tt.script)
+			err := c.Login(context.Background(), key)
 			if code.Of(err) != tt.want || err != nil && !strings.Contains(err.Error(), tt.text) {
 				t.Fatalf("error %v, want %s with %q", err, tt.want, tt.text)
 			}
 			if err == nil {
-				b, err := os.ReadFile(filepath.Join(h.codexHome(), "key"))
+				b, err := os.ReadFile(filepath.Join(c.Dir, "stored"))
 				if err != nil || string(b) != secret {
 					t.Errorf("stored %q, error %v", b, err)
 				}
@@ -58,8 +64,8 @@ func TestLogin(t *testing.T) {
 }
 
 func TestCommandLimit(t *testing.T) {
-	s, h, _ := loginSession(t, "exec sleep 1000")
-	_, err := s.command(context.Background(), h, "", 50*time.Millisecond, "", "login")
+	c, _ := scripted(t, "exec sleep 1000")
+	_, err := c.command(context.Background(), 50*time.Millisecond, "", "login")
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v", err)
 	}
@@ -87,7 +93,7 @@ func TestReadAPIKey(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, _, path := loginSession(t, "")
+			_, path := scripted(t, "")
 			tt.edit(t, path)
 			key, err := readAPIKey(path)
 			if code.Of(err) != tt.want || err == nil && key != secret {

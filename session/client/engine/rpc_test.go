@@ -1,4 +1,4 @@
-package codex
+package engine
 
 import (
 	"bufio"
@@ -13,11 +13,11 @@ import (
 )
 
 // pipe is an rpc and the app server's end of it.
-func pipe(t *testing.T, o rpcOptions) (c *rpc, say io.WriteCloser, hear *bufio.Scanner) {
+func pipe(t *testing.T, o ServerOptions) (c *rpc, say io.WriteCloser, hear *bufio.Scanner) {
 	t.Helper()
 	theirs, ours := io.Pipe()
 	in, say := io.Pipe()
-	o.maxLine = 1 << 10
+	o.MaxLine = 1 << 10
 	t.Cleanup(func() { say.Close(); theirs.Close() })
 	return newRPC(in, ours, o), say, bufio.NewScanner(theirs)
 }
@@ -33,7 +33,7 @@ func TestRefusals(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.method, func(t *testing.T) {
-			c, say, hear := pipe(t, rpcOptions{})
+			c, say, hear := pipe(t, ServerOptions{})
 			write(t, say, `{"id":7,"method":"`+tt.method+`","params":{}}`)
 			if !hear.Scan() || hear.Text() != tt.want {
 				t.Errorf("answer %s, want %s", hear.Text(), tt.want)
@@ -61,13 +61,13 @@ func TestCall(t *testing.T) {
 		{name: "result", answer: `{"id":0,"result":{"a":1}}`},
 		{name: "not for us first", answer: "{\"id\":9,\"result\":{}}\nnoise\n{\"id\":0,\"result\":{\"a\":1}}"},
 		{name: "error", answer: `{"id":0,"error":{"code":-32600,"message":"no"}}`, want: "ask: no (-32600)"},
-		{name: "another shape", answer: `{"id":0,"result":[]}`, is: errAnswer},
-		{name: "end", answer: "", is: errClosed},
+		{name: "another shape", answer: `{"id":0,"result":[]}`, is: ErrAnswer},
+		{name: "end", answer: "", is: ErrClosed},
 		{name: "too long", answer: strings.Repeat("x", 2<<10), is: bufio.ErrTooLong},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c, say, hear := pipe(t, rpcOptions{})
+			c, say, hear := pipe(t, ServerOptions{})
 			go func() {
 				hear.Scan()
 				if tt.answer != "" {
@@ -97,7 +97,7 @@ func TestCall(t *testing.T) {
 }
 
 func TestCallCancelled(t *testing.T) {
-	c, _, hear := pipe(t, rpcOptions{})
+	c, _, hear := pipe(t, ServerOptions{})
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { hear.Scan(); cancel() }()
 	if err := c.call(ctx, "ask", nil, nil); !errors.Is(err, context.Canceled) {
@@ -108,7 +108,7 @@ func TestCallCancelled(t *testing.T) {
 // TestSilent: the probe leaves questions without an answer, and tells of them.
 func TestSilent(t *testing.T) {
 	heard := make(chan string, 1)
-	c, say, _ := pipe(t, rpcOptions{silent: true, onNotification: func(m string, _ json.RawMessage) { heard <- m }})
+	c, say, _ := pipe(t, ServerOptions{Silent: true, OnNotification: func(m string, _ json.RawMessage) { heard <- m }})
 	write(t, say, `{"id":1,"method":"question"}`)
 	write(t, say, `{"method":"next"}`)
 	if m := <-heard; m != "next" || c.refusedRequests()["question"] != 1 {
@@ -121,15 +121,15 @@ func TestProbeReason(t *testing.T) {
 		err  error
 		want string
 	}{
-		{errLimit, "timeout"},
+		{ErrLimit, "timeout"},
 		{context.DeadlineExceeded, "timeout"},
 		{bufio.ErrTooLong, "output-limit"},
-		{errClosed, "unexpected-eof"},
-		{errAnswer, "invalid-response"},
+		{ErrClosed, "unexpected-eof"},
+		{ErrAnswer, "invalid-response"},
 		{errServerRequest, "server-request-unsupported"},
-		{&rpcError{Code: -32601}, "unsupported-method"},
-		{&rpcError{Code: -32602}, "unsupported-method-or-params"},
-		{&rpcError{Code: -1}, "rpc-error"},
+		{&RPCError{Code: -32601}, "unsupported-method"},
+		{&RPCError{Code: -32602}, "unsupported-method-or-params"},
+		{&RPCError{Code: -1}, "rpc-error"},
 		{io.ErrUnexpectedEOF, "io-error"},
 	}
 	for _, tt := range tests {
@@ -150,7 +150,7 @@ func TestLimitedReader(t *testing.T) {
 
 // The app server can go on writing after a message that is too long.
 func TestTooLongDoesntStall(t *testing.T) {
-	c, say, _ := pipe(t, rpcOptions{})
+	c, say, _ := pipe(t, ServerOptions{})
 	write(t, say, strings.Repeat("x", 2<<10))
 	<-c.closed
 	for range 3 {

@@ -1,4 +1,4 @@
-package codex
+package engine
 
 import (
 	"bufio"
@@ -11,15 +11,15 @@ import (
 )
 
 var (
-	// errClosed: the app server's side of the connection ended.
-	errClosed = errors.New("the app server closed its output")
-	// errAnswer: an answer of another shape than this client knows.
-	errAnswer = errors.New("unexpected answer")
+	// ErrClosed: the app server's side of the connection ended.
+	ErrClosed = errors.New("the app server closed its output")
+	// ErrAnswer: an answer of another shape than this client knows.
+	ErrAnswer = errors.New("unexpected answer")
 )
 
 // rpc is a connection to an app server: JSON-RPC 2.0 without the version field, one object a line.
 type rpc struct {
-	rpcOptions
+	ServerOptions
 	w   io.Writer
 	wmu sync.Mutex
 
@@ -31,34 +31,26 @@ type rpc struct {
 	closed  chan struct{}
 }
 
-type rpcOptions struct {
-	// maxLine bounds one message of the app server, in bytes.
-	maxLine int
-	// onNotification is called by the reader and must not block.
-	onNotification func(method string, params json.RawMessage)
-	// silent leaves the app server's requests without an answer; they're counted all the same.
-	silent bool
-}
-
 type message struct {
 	ID     json.RawMessage `json:"id,omitempty"`
 	Method string          `json:"method,omitempty"`
 	Params json.RawMessage `json:"params,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`
-	Error  *rpcError       `json:"error,omitempty"`
+	Error  *RPCError       `json:"error,omitempty"`
 }
 
-type rpcError struct {
+// RPCError is an error that the app server answered with.
+type RPCError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 }
 
-func (e *rpcError) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
+func (e *RPCError) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
 // newRPC reads r until it ends.
-func newRPC(r io.Reader, w io.Writer, o rpcOptions) *rpc {
+func newRPC(r io.Reader, w io.Writer, o ServerOptions) *rpc {
 	c := &rpc{
-		rpcOptions: o, w: w,
+		ServerOptions: o, w: w,
 		waiting: map[int64]chan message{}, refused: map[string]int{}, closed: make(chan struct{}),
 	}
 	go c.read(r)
@@ -67,7 +59,7 @@ func newRPC(r io.Reader, w io.Writer, o rpcOptions) *rpc {
 
 func (c *rpc) read(r io.Reader) {
 	s := bufio.NewScanner(r)
-	s.Buffer(make([]byte, min(64<<10, c.maxLine)), c.maxLine)
+	s.Buffer(make([]byte, min(64<<10, c.MaxLine)), c.MaxLine)
 	for s.Scan() {
 		var m message
 		if json.Unmarshal(s.Bytes(), &m) != nil {
@@ -84,7 +76,7 @@ func (c *rpc) end(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err = err; err == nil {
-		c.err = errClosed
+		c.err = ErrClosed
 	}
 	close(c.closed)
 }
@@ -105,8 +97,8 @@ func (c *rpc) take(m message) {
 		}
 	case len(m.ID) > 0:
 		c.refuse(m)
-	case c.onNotification != nil:
-		c.onNotification(m.Method, m.Params)
+	case c.OnNotification != nil:
+		c.OnNotification(m.Method, m.Params)
 	}
 }
 
@@ -139,7 +131,7 @@ func answer(method string, m message, result any) error {
 		return nil
 	}
 	if err := json.Unmarshal(m.Result, result); err != nil {
-		return fmt.Errorf("%s: %w: %w", method, errAnswer, err)
+		return fmt.Errorf("%s: %w: %w", method, ErrAnswer, err)
 	}
 	return nil
 }

@@ -1,4 +1,7 @@
-package codex
+// Package codexconfig writes config.toml for Codex as the engine of an app under test, whichever app
+// that is: what it may do, where its model is, which MCP servers it has. It's the one place for that
+// policy, and for what of a variant's servers and inference such a config can hold.
+package codexconfig
 
 import (
 	"bytes"
@@ -16,9 +19,16 @@ const maxConfig = 128 << 10
 // provider is the gateway's id in config.toml.
 const provider = "mst_gateway"
 
-// Settings are what one trial's config.toml is made from.
+// Where Codex keeps a login (Settings.Credentials).
+const (
+	InFile    = "file" // in CODEX_HOME, where there's no keyring
+	InKeyring = "keyring"
+)
+
+// Settings are what one config.toml is made from.
 type Settings struct {
-	Model string
+	Credentials string
+	Model       string
 	// Effort is a reasoning effort, "" for the model's own.
 	Effort    string
 	Workspace string
@@ -83,12 +93,11 @@ type serverTable struct {
 	StartupTimeout int `toml:"startup_timeout_sec"`
 }
 
-// Config is a trial's config.toml. It holds no secret: tokens are in the token file and in the app's
+// New is a config.toml. It holds no secret: tokens are in the token file and in the app's
 // environment. minTools is berth's own and isn't in it.
-func Config(s Settings) ([]byte, error) {
+func New(s Settings) ([]byte, error) {
 	c := config{
-		// A trial's home is gone with the trial, and there's no keyring without a desktop.
-		CredentialsStore: "file",
+		CredentialsStore: s.Credentials,
 		Model:            s.Model,
 		Effort:           s.Effort,
 		ApprovalPolicy:   "never",
@@ -133,7 +142,7 @@ func serverEntry(index int, s client.Server, extra map[string]string) serverTabl
 	if s.URL != "" {
 		t.URL = s.URL
 		if s.Token != "" {
-			t.Bearer = tokenVar(index)
+			t.Bearer = TokenVar(index)
 		}
 		return t
 	}
@@ -147,16 +156,27 @@ func serverEntry(index int, s client.Server, extra map[string]string) serverTabl
 	return t
 }
 
-// tokenVar names the variable that holds a server's bearer, by its place in the variant's list.
-func tokenVar(index int) string { return tokenVarPrefix + strconv.Itoa(index) }
+// TokenVar names the variable that holds a server's bearer, by its place in the variant's list.
+func TokenVar(index int) string { return tokenVarPrefix + strconv.Itoa(index) }
 
 const tokenVarPrefix = "MST_CHATGPT_MCP_TOKEN_"
 
-// SampleConfig is a config.toml with every key that Config can write, for a check against a Codex
-// binary when an image is built.
-func SampleConfig() []byte {
-	b, err := Config(Settings{
-		Model: "gpt-5.5", Effort: "medium", Workspace: "/home/berth/workspace",
+// TokenEnv is what the app needs in its environment, and nothing else may have: the servers' bearers.
+func TokenEnv(servers []client.Server) map[string]string {
+	vars := map[string]string{}
+	for i, s := range servers {
+		if s.URL != "" && s.Token != "" {
+			vars[TokenVar(i)] = s.Token
+		}
+	}
+	return vars
+}
+
+// Sample is a config.toml with every key that New can write, for a check against a Codex binary when an
+// image is built.
+func Sample() []byte {
+	b, err := New(Settings{
+		Credentials: InFile, Model: "gpt-5.5", Effort: "medium", Workspace: "/home/berth/workspace",
 		Inference: client.Inference{Mode: client.ModeGateway, BaseURL: "http://127.0.0.1:4180/v1", TokenFile: "/run/berth/tokens/inference"},
 		Servers: []client.Server{
 			{Label: "files", Command: "/usr/bin/true", Args: []string{"-v"}, Cwd: "/", Env: map[string]string{"A": "b"}},

@@ -1,4 +1,4 @@
-package codex
+package engine
 
 import "maps"
 
@@ -18,14 +18,14 @@ func (c *rpc) refuse(m message) {
 	c.mu.Lock()
 	c.refused[m.Method]++
 	c.mu.Unlock()
-	if c.silent {
+	if c.Silent {
 		return
 	}
 	answer := map[string]any{"id": m.ID}
 	if r, ok := refusals[m.Method]; ok {
 		answer["result"] = r
 	} else {
-		answer["error"] = rpcError{Code: -32601, Message: "not supported by this client"}
+		answer["error"] = RPCError{Code: -32601, Message: "not supported by this client"}
 	}
 	// A failed write means that the app is gone, which is noticed by its end. It mustn't hold up the
 	// reader either.

@@ -1,4 +1,4 @@
-package codex
+package codexconfig
 
 import (
 	"flag"
@@ -18,10 +18,10 @@ func TestConfig(t *testing.T) {
 		name string
 		text func(*testing.T) []byte
 	}{
-		{"gateway", func(*testing.T) []byte { return SampleConfig() }},
+		{"gateway", func(*testing.T) []byte { return Sample() }},
 		{"api-key", func(t *testing.T) []byte {
-			b, err := Config(Settings{
-				Model: "gpt-6-luna", Workspace: `/w/"odd"`, Inference: client.Inference{Mode: client.ModeAPIKey, TokenFile: "/run/key"},
+			b, err := New(Settings{
+				Credentials: InFile, Model: "gpt-6-luna", Workspace: `/w/"odd"`, Inference: client.Inference{Mode: client.ModeAPIKey, TokenFile: "/run/key"},
 				Servers:   []client.Server{{Label: "notes", Command: "/bin/notes", MinTools: 3, Env: map[string]string{"A": "b"}}},
 				ServerEnv: map[string]string{"BERTH_EXEC_ID": "mark"},
 			})
@@ -45,8 +45,22 @@ func TestConfig(t *testing.T) {
 }
 
 func TestConfigIsBounded(t *testing.T) {
-	_, err := Config(Settings{Servers: []client.Server{{Label: "a", Command: "/a", Args: []string{strings.Repeat("x", maxConfig)}}}})
+	_, err := New(Settings{Servers: []client.Server{{Label: "a", Command: "/a", Args: []string{strings.Repeat("x", maxConfig)}}}})
 	if err == nil || !strings.Contains(err.Error(), "the limit is 131072") {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestTokenEnv(t *testing.T) {
+	got := TokenEnv([]client.Server{{Label: "a", Command: "/a", Token: "no"}, {Label: "b", URL: "http://b", Token: "yes"}, {Label: "c", URL: "http://c"}})
+	if d := cmp.Diff(map[string]string{"MST_CHATGPT_MCP_TOKEN_1": "yes"}, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
