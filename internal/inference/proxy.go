@@ -82,14 +82,14 @@ func (t *tunnel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		t.fail(w, http.StatusBadGateway, models.PhaseTunnel, err)
 		return
 	}
-	p := &phase{}
-	ctx := context.WithValue(context.WithValue(r.Context(), phaseKey, p), tokenKey, token)
-	ctx = httptrace.WithClientTrace(ctx, p.trace())
+	ctx := context.WithValue(r.Context(), tokenKey, token)
 	if r.URL.Path == t.way.base.Path+"/models" {
 		timed, cancel := context.WithTimeout(ctx, t.way.timeout)
 		defer cancel()
 		ctx = timed
 	}
+	p := &phase{ctx: ctx}
+	ctx = httptrace.WithClientTrace(context.WithValue(ctx, phaseKey, p), p.trace())
 	t.shard.stats.add(func(s *Stats) { s.Requests++ })
 	t.proxy.ServeHTTP(w, r.WithContext(ctx))
 }

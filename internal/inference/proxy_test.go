@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -179,6 +180,19 @@ func TestTunnelFailures(t *testing.T) {
 				t.Errorf("counted %d times", n)
 			}
 		})
+	}
+}
+
+// A gateway that answers to the hanging up has not answered in time.
+func TestPhaseGivenUp(t *testing.T) {
+	ctx, giveUp := context.WithCancel(t.Context())
+	p := &phase{ctx: ctx}
+	hooks := p.trace()
+	hooks.GotConn(httptrace.GotConnInfo{})
+	giveUp()
+	hooks.GotFirstResponseByte()
+	if got := p.String(); got != models.PhaseStatus {
+		t.Errorf("phase %s, want %s", got, models.PhaseStatus)
 	}
 }
 
