@@ -24,6 +24,9 @@ const (
 	LabelRoot = "run.berth.rootfs"
 	// LabelWorker is the worker binary's sha256, in hex.
 	LabelWorker = "run.berth.worker"
+	// LabelPackage and LabelPackageVersion are of the app that came as a Debian package.
+	LabelPackage        = "run.berth.app.name"
+	LabelPackageVersion = "run.berth.app.version"
 )
 
 // LabelApp is the label that holds an app's version, such as run.berth.codex.version.
@@ -66,7 +69,7 @@ func (b *build) assemble(s *stack) (v1.Image, error) {
 // below are the layers below identity.
 func (s *stack) below() []v1.Layer {
 	ls := append([]v1.Layer{}, s.root...)
-	for _, l := range []*layer{s.app, s.overlay} {
+	for _, l := range []*layer{s.program, s.app, s.overlay} {
 		if l != nil {
 			ls = append(ls, l)
 		}
@@ -112,7 +115,7 @@ func (b *build) labels(s *stack) map[string]string {
 	if s.base != nil {
 		suite = ""
 	}
-	return map[string]string{
+	labels := map[string]string{
 		oci.SeccompLabel:                 string(b.plan.seccomp),
 		LabelVersion:                     version.Version,
 		LabelApp(b.plan.client.app.name): b.plan.Version,
@@ -120,6 +123,10 @@ func (b *build) labels(s *stack) map[string]string {
 		LabelRoot:                        s.rootHash,
 		LabelWorker:                      b.plan.workerHash,
 	}
+	if d := b.plan.deb; d != nil {
+		labels[LabelPackage], labels[LabelPackageVersion] = d.name, d.version
+	}
+	return labels
 }
 
 func withDefaultEnv(env []string, e string) []string {

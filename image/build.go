@@ -116,6 +116,8 @@ type stack struct {
 	root []v1.Layer
 	// rootHash stands for their content.
 	rootHash string
+	// program is the app that came as a Debian package, nil for none.
+	program *layer
 	// app is nil when the base has it.
 	app     *layer
 	overlay *layer
@@ -135,6 +137,13 @@ func (b *build) layers(ctx context.Context, res *Result) (*stack, error) {
 		s.app = b.cache.layer(e)
 		return err
 	})
+	if b.plan.deb != nil {
+		g.Go(func() error {
+			e, err := b.program(ctx)
+			s.program = b.cache.layer(e)
+			return err
+		})
+	}
 	if b.plan.Overlay != "" {
 		g.Go(func() error {
 			e, err := b.overlay(ctx)

@@ -4,6 +4,7 @@
 // An image is a stack of layers, the one that changes most on top:
 //
 //	root file system   mmdebstrap from the machine's Debian mirror, or a base image of the user's
+//	package            a desktop app's files, out of a Debian package that the user brings
 //	app                the client's binaries, out of an npm package locked by its integrity
 //	overlay            a directory of the user's, copied over the root: baked-in connectors
 //	identity           the user berth, and the directories that a shard mounts tmpfs on

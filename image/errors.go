@@ -22,6 +22,9 @@ var (
 	ErrUnsafe = errors.New("unsafe content")
 	// ErrBase: the user's own image can't be read or used.
 	ErrBase = errors.New("base image unusable")
+	// ErrPackage: the file that is to be the app's Debian package is damaged, for another machine, or
+	// another app.
+	ErrPackage = errors.New("app package unusable")
 	// ErrCheck: the app refused what the image is to run it with.
 	ErrCheck = errors.New("image check failed")
 )

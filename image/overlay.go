@@ -92,28 +92,13 @@ func overlayEntry(out *layerWriter, root *os.Root, name string, d fs.DirEntry) e
 	return out.add(&tar.Header{Typeflag: tar.TypeFifo, Name: name}, nil) // refused by name
 }
 
-// hiddenPaths are where a shard mounts something of its own: what an image has there isn't seen.
-var hiddenPaths = []string{"dev", "home/berth", "proc", "run", "sys", "tmp"}
-
-// mergedPaths are links in Debian. A folder of that name in a layer would take the link's place,
-// and the system's programs with it.
-var mergedPaths = map[string]string{
-	"bin": "usr/bin", "lib": "usr/lib", "lib64": "usr/lib64", "sbin": "usr/sbin",
-}
-
 // overlayPath is where a file of the overlay goes.
 func overlayPath(name string) (string, error) {
-	for _, h := range hiddenPaths {
-		if name == h || strings.HasPrefix(name, h+"/") {
-			return "", fmt.Errorf("%w: overlay: /%s is mounted anew in each shard, so /%s would not be seen: put it below /opt, say", ErrRecipe, h, name)
-		}
+	if h := hiddenBy(name); h != "" {
+		return "", fmt.Errorf("%w: overlay: /%s is mounted anew in each shard, so /%s would not be seen: put it below /opt, say", ErrRecipe, h, name)
 	}
-	if strings.HasPrefix(filepath.Base(name), ".wh.") {
+	if strings.HasPrefix(filepath.Base(name), whiteout) {
 		return "", fmt.Errorf("%w: overlay: the name /%s is reserved in image layers", ErrRecipe, name)
 	}
-	first, rest, _ := strings.Cut(name, "/")
-	if to, ok := mergedPaths[first]; ok {
-		first = to
-	}
-	return strings.TrimSuffix(first+"/"+rest, "/"), nil
+	return merged(name), nil
 }

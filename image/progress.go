@@ -11,6 +11,7 @@ const (
 	StepRoot    = "rootfs"  // Debian's root file system, or the user's base image
 	StepFetch   = "fetch"   // the app's package
 	StepApp     = "app"     // the app's layer
+	StepPackage = "package" // the layer of the app's Debian package
 	StepOverlay = "overlay" // the user's directory
 	StepCheck   = "check"   // the app against its generated config
 	StepImport  = "import"  // into the engine

@@ -18,8 +18,10 @@ import (
 type Recipe struct {
 	// Client is a name of Clients.
 	Client string
-	// Version is the app's; default the lock's.
+	// Version is Codex's; default the lock's.
 	Version string
+	// App is the Debian package of the app, a file, for a client whose app isn't in the lock.
+	App string
 	// Arch is the engine's, as in GOARCH; default this machine's.
 	Arch string
 	// Suite is Debian's; default trixie.
@@ -51,8 +53,10 @@ var (
 // plan is a recipe with its defaults filled in and its inputs hashed.
 type plan struct {
 	Recipe
-	client  client
-	pkg     packageLock
+	client client
+	pkg    packageLock
+	// deb is App, nil for a client that has none.
+	deb     *deb
 	worker  []byte
 	seccomp []byte
 	// Hex sha256 of the inputs that are files.
@@ -68,6 +72,9 @@ func newPlan(r Recipe) (*plan, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
 	}
+	if err := p.openApp(); err != nil {
+		return nil, err
+	}
 	if p.Version, p.pkg, err = locked().app(c.app.name, r.Version, p.Arch); err != nil {
 		return nil, err
 	}
@@ -79,6 +86,20 @@ func newPlan(r Recipe) (*plan, error) {
 		p.overlayHash, err = hashOverlay(p.Overlay)
 	}
 	return p, err
+}
+
+// openApp reads the app's package, which a client either needs or has no use for.
+func (p *plan) openApp() (err error) {
+	switch {
+	case p.App == "" && p.client.program == "":
+		return nil
+	case p.App == "":
+		return fmt.Errorf("%w: client %s needs its app's Debian package: give it with --runner-option app=FILE.deb", ErrRecipe, p.Client)
+	case p.client.program == "":
+		return fmt.Errorf("%w: client %s takes no Debian package: leave app= out", ErrRecipe, p.Client)
+	}
+	p.deb, err = openDeb(p.App, p.Arch)
+	return err
 }
 
 func withDefaults(r Recipe, c client) Recipe {
@@ -112,9 +133,12 @@ func (p *plan) validate() error {
 	return nil
 }
 
-// ref is localhost/berth-<client>-linux:<app version>-<hash of what goes in>.
+// ref is localhost/berth-<client>-linux:<Codex's version>-<hash of what goes in>.
 func (p *plan) ref() string {
 	in := []any{p.rootKey(), p.appKey(), p.overlayHash, p.workerHash, hashOf(p.seccomp)}
+	if p.deb != nil {
+		in = append(in, p.deb.hash)
+	}
 	return fmt.Sprintf("localhost/berth-%s-linux:%s-%s", p.Client, p.Version, keyOf(in...)[:12])
 }
 
@@ -123,7 +147,19 @@ func (p *plan) rootKey() string {
 	if p.Base != nil {
 		return keyOf("base", p.Base.Digest)
 	}
-	return keyOf("debian", p.Suite, p.Arch, p.Packages, p.Epoch)
+	in := []any{"debian", p.Suite, p.Arch, p.Packages, p.Epoch}
+	if d := p.depends(); d != "" {
+		in = append(in, d)
+	}
+	return keyOf(in...)
+}
+
+// depends are the packages that the app's one asks for.
+func (p *plan) depends() string {
+	if p.deb == nil {
+		return ""
+	}
+	return p.deb.depends
 }
 
 func (p *plan) appKey() string {

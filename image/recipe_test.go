@@ -95,7 +95,7 @@ func TestInvalidRecipes(t *testing.T) {
 		r    Recipe
 		says string
 	}{
-		"client":     {Recipe{Client: "nobody", Worker: worker}, "there is one for codex"},
+		"client":     {Recipe{Client: "nobody", Worker: worker}, "there is one for chatgpt, codex"},
 		"version":    {Recipe{Client: "codex", Worker: worker, Version: "9"}, "which has 0.171.0"},
 		"arch":       {Recipe{Client: "codex", Worker: worker, Arch: "riscv64"}, "riscv64"},
 		"suite":      {Recipe{Client: "codex", Worker: worker, Suite: "--help"}, "--help"},

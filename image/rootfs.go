@@ -77,6 +77,9 @@ func (b *build) mmdebstrap(ctx context.Context, tmp string) (*exec.Cmd, *lines) 
 	if len(b.plan.Packages) > 0 {
 		args = append(args, "--include="+strings.Join(b.plan.Packages, ","))
 	}
+	if d := b.plan.depends(); d != "" {
+		args = append(args, "--customize-hook="+satisfy(d))
+	}
 	for _, o := range aptNetwork(ctx) {
 		args = append(args, "--aptopt="+o)
 	}
@@ -90,6 +93,13 @@ func (b *build) mmdebstrap(ctx context.Context, tmp string) (*exec.Cmd, *lines) 
 	}}
 	cmd.Stderr = said
 	return cmd, said
+}
+
+// satisfy is a hook of mmdebstrap's that installs what a package depends on, as mmdebstrap itself
+// installs the rest: by the apt of this machine, which knows the way to the mirror, with dpkg in the
+// root. depends was checked: it has no quote.
+func satisfy(depends string) string {
+	return `APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" apt-get -o DPkg::Chroot-Directory="$1" --yes --no-install-recommends satisfy '` + depends + `'`
 }
 
 // aptNetwork is how this machine's apt reaches a mirror: mmdebstrap reads none of its config.

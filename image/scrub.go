@@ -37,6 +37,10 @@ var unwantedBelow = []string{
 	"var/cache/", "var/lib/apt/lists/", "var/log/", "var/tmp/",
 }
 
+// fontCache is kept: a shard's root is read-only, so each app's start would look through all fonts
+// anew. It's made under SOURCE_DATE_EPOCH, and goes by the time stamps that the layer's folders get.
+const fontCache = "var/cache/fontconfig/"
+
 // scrub copies a root file system's tar from r to w without what differs between machines and
 // builds or has no use in a shard, and returns the packages in it.
 func scrub(r io.Reader, w io.Writer, epoch int64) ([]string, error) {
@@ -84,6 +88,9 @@ func unwanted(h *tar.Header) bool {
 	}
 	if strings.HasPrefix(h.Name, "usr/share/doc/") && h.Typeflag != tar.TypeDir {
 		return !strings.HasSuffix(h.Name, "/copyright")
+	}
+	if strings.HasPrefix(h.Name, fontCache) {
+		return false
 	}
 	return slices.ContainsFunc(unwantedBelow, func(dir string) bool {
 		return strings.HasPrefix(h.Name, dir) && h.Name != dir

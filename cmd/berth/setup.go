@@ -38,8 +38,9 @@ func (a *app) newSetup() *cobra.Command {
 		Use:   "setup podman --config eval.json",
 		Short: "Build the image that an eval's client needs, and give it to the engine",
 		Long: `Builds the image with no daemon, no registry and no root: Debian's root file system from this
-machine's mirror, the client's app from its npm package, a folder of your own, and berth's worker.
-What was built is kept by content in ~/.cache/berth; a second set-up has nothing to do.
+machine's mirror, Codex from its npm package, a folder of your own, and berth's worker. Client chatgpt
+has a desktop too, and its app comes from a Debian package of yours (app=FILE.deb). What was built is
+kept by content in ~/.cache/berth; a second set-up has nothing to do.
 
 Runner options (--runner-option key=value, repeatable):
 ` + runner.OptionsHelp(),

@@ -8,33 +8,40 @@ import (
 	"github.com/berth-run/berth/internal/evalconfig"
 )
 
-// images names the image that each client runs in.
-var images = map[string]string{evalconfig.ClientCodex: "codex"}
+// The clients of images.
+const (
+	codexImage   = "codex"
+	chatgptImage = "chatgpt"
+)
+
+// images names the image that each client runs in. One further down has all that the ones above have.
+var images = []struct{ client, image string }{
+	{evalconfig.ClientCodex, codexImage},
+	{evalconfig.ClientChatGPT, chatgptImage},
+}
 
 // imageClient gives the image's client for all of an eval's variants. A case and all its variants
 // share a shard, so they have to share an image too.
 func imageClient(e *evalconfig.Eval) (string, error) {
-	var found []string
+	most := -1
 	for i := range e.Variants {
-		name, ok := images[e.Variants[i].Client]
-		if !ok {
-			return "", fmt.Errorf("%w: variant %q uses client %q; berth can run %s", ErrClient, e.Variants[i].Name, e.Variants[i].Client, clientNames())
+		v := &e.Variants[i]
+		at := slices.IndexFunc(images, func(m struct{ client, image string }) bool { return m.client == v.Client })
+		if at < 0 {
+			return "", fmt.Errorf("%w: variant %q uses client %q; berth can run %s", ErrClient, v.Name, v.Client, clientNames())
 		}
-		if !slices.Contains(found, name) {
-			found = append(found, name)
-		}
+		most = max(most, at)
 	}
-	if len(found) != 1 {
-		return "", fmt.Errorf("%w: the variants use clients of %d images in one run", ErrClient, len(found))
+	if most < 0 {
+		return "", fmt.Errorf("%w: no variant to run", ErrClient)
 	}
-	return found[0], nil
+	return images[most].image, nil
 }
 
 func clientNames() string {
 	var names []string
-	for n := range images {
-		names = append(names, n)
+	for _, m := range images {
+		names = append(names, m.client)
 	}
-	slices.Sort(names)
 	return strings.Join(names, ", ")
 }

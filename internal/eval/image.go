@@ -70,7 +70,7 @@ func (s *Setup) recipe(ctx context.Context) (image.Recipe, error) {
 		return image.Recipe{}, err
 	}
 	r := image.Recipe{
-		Client: client, Version: s.Options.Codex, Arch: info.Arch, Suite: s.Options.Suite,
+		Client: client, Version: s.Options.Codex, App: s.Options.App, Arch: info.Arch, Suite: s.Options.Suite,
 		Packages: s.Options.Packages, Overlay: s.Options.Overlay, Worker: worker,
 	}
 	if s.Options.Image != "" {
@@ -82,11 +82,15 @@ func (s *Setup) recipe(ctx context.Context) (image.Recipe, error) {
 // findImage gives the image of a run: the one it names, or set-up's. It must have been made by set-up
 // with this very worker, so that both ends of the link are of one build.
 func findImage(ctx context.Context, engine backends.Backend, arch, client, name string) (backends.Image, error) {
-	again := "run `berth runner setup podman --config …` first"
+	setup := "berth runner setup podman --config …"
+	if client == chatgptImage {
+		setup += " --runner-option app=FILE.deb"
+	}
+	again := "run `" + setup + "` first"
 	if name == "" {
 		name = ImageName(client)
 	} else {
-		again = fmt.Sprintf("`berth runner setup podman --config … --name %s` makes it", name)
+		again = fmt.Sprintf("`%s --name %s` makes it", setup, name)
 	}
 	img, err := engine.Image(ctx, name)
 	if errors.Is(err, backends.ErrNotFound) {

@@ -61,7 +61,7 @@ func TestWorkerFile(t *testing.T) {
 func TestRecipe(t *testing.T) {
 	e := shardtest.New(t, shardtest.Options{})
 	labelled(t, e)
-	o, err := runner.ParseOptions([]string{"codexVersion=0.1.2", "suite=forky", "packages=a,b", "overlay=dir"})
+	o, err := runner.ParseOptions([]string{"codexVersion=0.1.2", "suite=forky", "app=app.deb", "packages=a,b", "overlay=dir"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestRecipe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Client != "codex" || r.Version != "0.1.2" || r.Suite != "forky" || len(r.Packages) != 2 || r.Overlay != "dir" || r.Worker != os.Getenv("BERTH_WORKER") || r.Base != nil {
+	if r.Client != "codex" || r.Version != "0.1.2" || r.Suite != "forky" || r.App != "app.deb" || len(r.Packages) != 2 || r.Overlay != "dir" || r.Worker != os.Getenv("BERTH_WORKER") || r.Base != nil {
 		t.Errorf("%+v", r)
 	}
 	s.Options.Image = "oci:" + filepath.Join(t.TempDir(), "none")

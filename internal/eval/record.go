@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/berth-run/berth/backends"
+	"github.com/berth-run/berth/image"
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/internal/results"
 	"github.com/berth-run/berth/internal/runner"
@@ -44,6 +45,9 @@ func (r *run) facts(info backends.Info, img backends.Image) *results.Runner {
 		Inference: r.way.Mode(), Credential: r.Credential, Network: r.shards.Network,
 		LimitsMode: "enforced",
 		Notes:      []string{"the app's own sandbox is off: the shard is the boundary"},
+	}
+	if name := img.Labels[image.LabelPackage]; name != "" {
+		f.Versions[name] = img.Labels[image.LabelPackageVersion]
 	}
 	if r.way.Mode() == client.ModeAPIKey {
 		f.Credential = client.ModeAPIKey

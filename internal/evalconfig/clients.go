@@ -182,19 +182,19 @@ func (c *checker) serverFits(s *Server, name string, rules clientRules) {
 // otherClient says what to do about a client that berth doesn't drive.
 func (c *checker) otherClient(v *Variant) {
 	at := v.offset(v.Settings.client)
-	// Of the clients that a config may name, only this one has an app that berth can start yet.
-	known := []string{ClientCodex}
+	known := []string{ClientChatGPT, ClientCodex}
+	either := fmt.Sprintf("%q or %q", ClientChatGPT, ClientCodex)
 	switch {
 	case v.Settings.client == nil:
-		c.unsupported(at, "no client is set, and MST's default %s isn't run by berth; set \"client\" to %q", ClientClaudeCode, ClientCodex)
+		c.unsupported(at, "no client is set, and MST's default %s isn't run by berth; set \"client\" to %s", ClientClaudeCode, either)
 	case slices.Contains([]string{ClientMST, ClientClaudeCode, ClientCowork}, v.Client):
-		c.unsupported(at, "client %s isn't supported by berth; run it with mst, or set \"client\" to %q", v.Client, ClientCodex)
+		c.unsupported(at, "client %s isn't supported by berth; run it with mst, or set \"client\" to %s", v.Client, either)
 	case strings.EqualFold(v.Client, "codex"):
 		c.invalid(at, "client %q doesn't exist; did you mean %q?", v.Client, ClientCodex)
 	case strings.Contains(v.Client, "/"):
-		c.unsupported(at, "client %q comes from a plugin, and berth loads none; berth drives %q", v.Client, ClientCodex)
+		c.unsupported(at, "client %q comes from a plugin, and berth loads none; berth drives %s", v.Client, either)
 	default:
-		c.invalid(at, "client %s; berth drives %q", quoteNear(v.Client, known), ClientCodex)
+		c.invalid(at, "client %s; berth drives %s", quoteNear(v.Client, known), either)
 	}
 }
 

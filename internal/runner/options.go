@@ -48,6 +48,7 @@ type Options struct {
 	Credential string
 	Deadman    time.Duration
 	// For the image build.
+	App      string
 	Codex    string
 	Suite    string
 	Mirror   string
@@ -74,6 +75,7 @@ var table = []option{
 	{"network", "auto|none|engine", "a shard's network; auto is none unless something in it must call out (default auto)", choice(func(o *Options) *string { return &o.Network }, NetworkAuto, NetworkNone, NetworkEngine)},
 	{"credential", "file|broker", "where the inference credential is: a token file in the shard, or never in it (default file)", choice(func(o *Options) *string { return &o.Credential }, CredentialFile, CredentialBroker)},
 	{"deadman", "DURATION", "a shard that hears nothing from berth for this long ends itself (default 10m)", duration(func(o *Options) *time.Duration { return &o.Deadman })},
+	{"app", "FILE.deb", "set-up: the Debian package of the app that client chatgpt drives", text(func(o *Options) *string { return &o.App })},
 	{"codexVersion", "VERSION", "set-up: the Codex release in the image", text(func(o *Options) *string { return &o.Codex })},
 	{"suite", "NAME", "set-up: the Debian release of the root file system (default trixie)", text(func(o *Options) *string { return &o.Suite })},
 	{"mirror", "URL", "set-up: a Debian mirror instead of the machine's own", text(func(o *Options) *string { return &o.Mirror })},

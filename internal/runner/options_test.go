@@ -21,7 +21,7 @@ func TestParseOptions(t *testing.T) {
 }
 
 func TestOptionsForRun(t *testing.T) {
-	for pair, ok := range map[string]bool{"shards=2": true, "image=x": true, "overlay=dir": false, "packages=jq": false, "suite=sid": false, "codexVersion=1": false, "mirror=x": false} {
+	for pair, ok := range map[string]bool{"shards=2": true, "image=x": true, "overlay=dir": false, "app=a.deb": false, "packages=jq": false, "suite=sid": false, "codexVersion=1": false, "mirror=x": false} {
 		o, err := ParseOptions([]string{pair})
 		if err != nil {
 			t.Fatal(err)
