@@ -8,7 +8,7 @@ GOLANGCI_VERSION := v2.15.0
 TOOLS    := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/berth-tools
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
 # What `go ./...` doesn't see: packages of our own below a testdata folder.
-EXTRA    := ./testdata/mcp/...
+EXTRA    := ./testdata/mcp/... ./testdata/standin/...
 BUILD    := go build -trimpath
 # The folder that is copied into the sample's image.
 OVERLAY  := bin/overlay
@@ -26,11 +26,12 @@ image: prereqs build ## only build the sample's image
 
 ## Building
 
-build: ## bin/berth, the workers that go into images, and the sample's MCP server
+build: ## bin/berth, the workers that go into images, the sample's MCP server, and the stand-in for ChatGPT
 	@mkdir -p bin $(OVERLAY)/opt/berth-sample
 	@$(BUILD) -o bin/berth ./cmd/berth
 	@for arch in amd64 arm64; do GOOS=linux GOARCH=$$arch $(BUILD) -o bin/berth-worker-linux-$$arch ./cmd/berth-worker; done
 	@GOOS=linux $(BUILD) -o $(OVERLAY)/opt/berth-sample/notes ./testdata/mcp/notes
+	@testdata/standin/package bin/chatgpt-standin.deb
 
 cross: ## see that everything builds for linux/amd64, linux/arm64 and darwin/arm64
 	@for t in linux/amd64 linux/arm64 darwin/arm64; do echo "building for $$t"; GOOS=$${t%/*} GOARCH=$${t#*/} go build ./...; done

@@ -1,0 +1,90 @@
+package app
+
+import (
+	"context"
+	"slices"
+
+	"github.com/berth-run/berth/testdata/standin/scenario"
+)
+
+// take does what an event of the page asks for.
+func (s *stage) take(e event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e.Control == "shown" {
+		s.shown(e.Seq)
+		return
+	}
+	s.journal.log(entry{
+		Event: "click", Run: s.run, Screen: s.now.Screen, Control: e.Control, Pointer: e.Pointer, Key: e.Key,
+		Late: e.Seq != s.now.Seq || s.moving,
+	})
+	if e.Seq != s.now.Seq || s.moving || slices.Contains(s.now.Dead, e.Control) {
+		return
+	}
+	if act := actions[e.Control]; act != nil {
+		act(s, e)
+	}
+}
+
+func (s *stage) shown(seq int) {
+	if ch := s.drawn[seq]; ch != nil {
+		close(ch)
+		delete(s.drawn, seq)
+		s.journal.log(entry{Event: "screen", Run: s.run, Screen: s.now.Screen, Surface: s.now.Surface, Text: s.now.Draft})
+		if c := s.now.crash; c != scenario.CrashNone && seq == s.now.Seq {
+			s.crash(c)
+		}
+	}
+}
+
+// actions are what controls do, by their names in labels.json.
+var actions map[string]func(*stage, event)
+
+func init() {
+	on := func(f func(*stage)) func(*stage, event) { return func(s *stage, _ event) { f(s) } }
+	actions = map[string]func(*stage, event){
+		"engineering":   (*stage).choose,
+		"continue":      on((*stage).advance),
+		"skip":          on((*stage).advance),
+		"goToChatGPT":   on((*stage).advance),
+		"keepSettingUp": on((*stage).back),
+		"keepModel":     on((*stage).advance),
+		"changeModel":   on((*stage).changeModel),
+		"next":          on((*stage).advance),
+		"work":          func(s *stage, _ event) { s.switchTo(scenario.Work) },
+		"codex":         func(s *stage, _ event) { s.switchTo(scenario.Codex) },
+		"send":          func(s *stage, e event) { s.send(e.Text) },
+		"tryAgain":      on(func(s *stage) { s.showMain("", scenario.CrashNone) }),
+	}
+}
+
+// choose takes a profession, from a pointer only.
+func (s *stage) choose(e event) {
+	if e.Pointer {
+		s.now.Ready = true
+		s.wake()
+	}
+}
+
+// changeModel is what nobody should ask for: every later turn has another model than the config's.
+func (s *stage) changeModel() {
+	s.model = "gpt-next"
+	s.journal.log(entry{Event: "model", Run: s.run, Text: s.model})
+	s.advance()
+}
+
+// switchTo changes the surface; the draft stays. Codex is started for it, so that Send needn't wait.
+func (s *stage) switchTo(to scenario.Surface) {
+	s.now.Surface = to
+	s.journal.log(entry{Event: "surface", Run: s.run, Surface: to})
+	s.wake()
+	go s.ready(to)
+}
+
+// ready has Codex run for a surface.
+func (s *stage) ready(surface scenario.Surface) {
+	if err := s.engine.Ensure(context.Background(), originators[surface]); err != nil {
+		s.journal.log(entry{Event: "engine", Text: err.Error()})
+	}
+}

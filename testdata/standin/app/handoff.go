@@ -1,0 +1,99 @@
+package app
+
+import (
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/berth-run/berth/testdata/standin/scenario"
+)
+
+// Reply is what the running app tells a second start.
+type Reply struct {
+	Error  string `json:"error,omitempty"`
+	Exit   int    `json:"exit,omitempty"`
+	HangMS int    `json:"hangMs,omitempty"`
+	// Scenario is the one that began.
+	Scenario *scenario.Scenario `json:"scenario,omitempty"`
+}
+
+// open follows a link that a second start hands over: codex://new?path=…&prompt=…, answered before
+// anything comes of it, or chatgpt-standin://scenario?seed=N or ?file=PATH, answered when the
+// scenario's splash is on screen. No link is a start without one: it shows what is there.
+func (s *stage) open(link string) Reply {
+	u, err := url.Parse(link)
+	switch {
+	case err != nil:
+		return Reply{Error: err.Error(), Exit: 1}
+	case link == "":
+		return Reply{}
+	case u.Scheme == "codex" && u.Host == "new":
+		return s.handOff(u.Query())
+	case u.Scheme == "chatgpt-standin" && u.Host == "scenario":
+		return s.restart(u.Query())
+	}
+	return Reply{Error: fmt.Sprintf("no such link: %s://%s", u.Scheme, u.Host), Exit: 1}
+}
+
+func (s *stage) handOff(q url.Values) Reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.sc.Handoff
+	s.handoffs++
+	if s.handoffs <= h.After {
+		h = scenario.Handoff{SettleMS: h.SettleMS}
+	}
+	path, prompt := q.Get("path"), q.Get("prompt")
+	s.journal.log(entry{Event: "handoff", Run: s.run, Text: prompt, Path: path})
+	if h.Crash != scenario.CrashNone {
+		go s.crash(h.Crash)
+	}
+	if !h.Ignored && h.Crash == scenario.CrashNone {
+		s.after(s.run, h.SettleMS, func() { s.route(h, path, prompt) })
+	}
+	return Reply{Exit: h.Exit, HangMS: h.HangMS}
+}
+
+// route opens a new thread with a draft. Before the main screen there is nothing to open it in.
+func (s *stage) route(h scenario.Handoff, path, prompt string) {
+	if s.now.Screen != main && s.now.Screen != thread || h.Draft == scenario.DraftKept {
+		s.journal.log(entry{Event: "dropped", Run: s.run, Screen: s.now.Screen, Text: prompt})
+		return
+	}
+	switch h.Draft {
+	case scenario.DraftLost:
+		prompt = ""
+	case scenario.DraftAltered:
+		prompt = h.Altered
+	}
+	if s.path = path; path == "" {
+		s.path = s.home
+	}
+	if h.Surface != "" {
+		s.now.Surface = h.Surface
+	}
+	s.showMain(prompt, scenario.CrashNone)
+}
+
+// drawLimit is how long the page may take to show another scenario's splash.
+const drawLimit = 10 * time.Second
+
+func (s *stage) restart(q url.Values) Reply {
+	sc, err := chosen(q)
+	if err != nil {
+		return Reply{Error: err.Error(), Exit: 1}
+	}
+	select {
+	case <-s.start(sc):
+		return Reply{Scenario: &sc}
+	case <-time.After(drawLimit):
+		return Reply{Error: fmt.Sprintf("the page hasn't shown the splash within %v", drawLimit), Exit: 1}
+	}
+}
+
+func chosen(q url.Values) (scenario.Scenario, error) {
+	if file := q.Get("file"); file != "" {
+		return scenario.Load(file)
+	}
+	return scenario.Parse(fmt.Appendf(nil, `{"seed": %s}`, q.Get("seed")))
+}

@@ -1,0 +1,172 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/berth-run/berth/testdata/standin/engine"
+	"github.com/berth-run/berth/testdata/standin/scenario"
+)
+
+// stage is what's on screen, and what comes next. A scenario that starts anew ends all that the one
+// before had under way: run counts them, and what belongs to another run does nothing.
+type stage struct {
+	journal *journal
+	engine  *engine.Engine
+	storage func(context.Context) error // opens the keyring
+	crash   func(scenario.Crash)
+	home    string
+
+	mu       sync.Mutex
+	sc       scenario.Scenario
+	run      int
+	stop     context.CancelFunc // ends what the run has under way
+	screens  []scenario.Screen  // yet to come, Twice spelled out
+	passed   []scenario.Screen
+	now      view
+	moving   bool // a screen is on its way: what is shown has no effect any more
+	changed  chan struct{}
+	drawn    map[int]chan struct{} // closed when the page has shown the view with this Seq
+	handoffs int
+	path     string // the workspace of the draft
+	model    string // chosen in the announcement
+	sent     bool
+}
+
+func newStage() *stage {
+	return &stage{changed: make(chan struct{}), drawn: map[int]chan struct{}{}, stop: func() {}}
+}
+
+// start begins a scenario at its splash, and returns a channel that closes when that is on screen.
+func (s *stage) start(sc scenario.Scenario) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stop()
+	ctx, cancel := context.WithCancel(context.Background())
+	s.stop = cancel
+	s.run++
+	s.sc, s.passed, s.screens = sc, nil, nil
+	s.moving, s.handoffs, s.path, s.model, s.sent = false, 0, s.home, "", false
+	for _, screen := range sc.Screens {
+		s.screens = append(s.screens, screen)
+		if screen.Twice {
+			s.screens = append(s.screens, screen)
+		}
+	}
+	s.now.Surface = sc.Surface
+	if sc.Surface == "" {
+		s.now.Surface = scenario.Work
+	}
+	s.journal.log(entry{Event: "scenario", Run: s.run, Scenario: &sc})
+	drawn := s.show(view{Screen: splash, crash: sc.Splash.Crash})
+	go s.leaveSplash(ctx, s.run)
+	return drawn
+}
+
+func (s *stage) leaveSplash(ctx context.Context, run int) {
+	s.mu.Lock()
+	sp := s.sc.Splash
+	s.mu.Unlock()
+	switch sp.Until {
+	case scenario.Never:
+		return
+	case scenario.Shown:
+	default:
+		if err := s.storage(ctx); err != nil {
+			s.journal.log(entry{Event: "keyring", Run: run, Text: err.Error()})
+			return
+		}
+	}
+	s.after(run, sp.DelayMS, s.advance)
+}
+
+// after calls f, which holds the lock then, unless another run has begun.
+func (s *stage) after(run, ms int, f func()) {
+	time.AfterFunc(time.Duration(ms)*time.Millisecond, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.run == run {
+			f()
+		}
+	})
+}
+
+// advance goes on to the next screen, when its time has come.
+func (s *stage) advance() {
+	s.moving = true
+	if len(s.screens) == 0 {
+		s.after(s.run, s.sc.Main.DelayMS, s.arrive)
+		return
+	}
+	next := s.screens[0]
+	s.after(s.run, next.DelayMS, func() {
+		s.screens, s.passed = s.screens[1:], append(s.passed, next)
+		s.show(view{
+			Screen: screen(next.Kind), Title: next.Title, Stale: next.Stale, crash: next.Crash,
+			Missing: next.Missing, Doubled: next.Doubled, Dead: next.Dead,
+		})
+	})
+}
+
+// back shows the examples again, with their confirmation to come.
+func (s *stage) back() {
+	for i := len(s.passed) - 1; i >= 0; i-- {
+		if s.passed[i].Kind == scenario.Examples {
+			s.screens = slices.Concat(s.passed[i:], s.screens)
+			s.passed = s.passed[:i]
+			break
+		}
+	}
+	s.advance()
+}
+
+// arrive shows the main screen, for the first time.
+func (s *stage) arrive() {
+	s.showMain("", s.sc.Main.Crash)
+	if ms := s.sc.Main.SetupRouteMS; ms > 0 {
+		s.after(s.run, ms, func() {
+			s.journal.log(entry{Event: "setupRoute", Run: s.run})
+			if s.now.Screen == main {
+				s.showMain("", scenario.CrashNone)
+			}
+		})
+	}
+}
+
+// showMain opens an empty thread, with a draft in its composer.
+func (s *stage) showMain(draft string, crash scenario.Crash) {
+	m := s.sc.Main
+	s.show(view{
+		Screen: main, Draft: draft, Code: m.Backticks == scenario.BackticksCode,
+		Missing: m.Missing, Doubled: m.Doubled, Dead: m.Dead, crash: crash,
+	})
+}
+
+// show puts another screen on, and returns a channel that closes when the page has drawn it.
+func (s *stage) show(v view) <-chan struct{} {
+	v.Seq, v.Surface = s.now.Seq+1, s.now.Surface
+	s.moving, s.now = false, v
+	s.drawn[v.Seq] = make(chan struct{})
+	s.wake()
+	return s.drawn[v.Seq]
+}
+
+// wake has the page show what there is now.
+func (s *stage) wake() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// look is what's on screen, and a channel that closes when that changes.
+func (s *stage) look() (view, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now, s.changed
+}
+
+func (s *stage) surface() scenario.Surface {
+	v, _ := s.look()
+	return v.Surface
+}

@@ -1,0 +1,85 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/berth-run/berth/testdata/standin/engine"
+	"github.com/berth-run/berth/testdata/standin/scenario"
+)
+
+// originators are who the real app tells Codex that it is, on each surface.
+var originators = map[scenario.Surface]string{
+	scenario.Work:  "codex_work_desktop",
+	scenario.Codex: "Codex Desktop",
+}
+
+// send shows the prompt as a thread and starts its turn.
+func (s *stage) send(text string) {
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	s.journal.log(entry{Event: "send", Run: s.run, Surface: s.now.Surface, Text: text, Path: s.path})
+	if s.sc.Send.Crash != scenario.CrashNone {
+		s.crash(s.sc.Send.Crash)
+		return
+	}
+	p := engine.Prompt{
+		Originator: originators[s.now.Surface], Path: s.path, Text: recorded(text, s.sc.Send.Prompt), Model: s.model,
+	}
+	s.show(view{Screen: thread, Messages: []said{{From: "you", Text: text}}})
+	run, seq := s.run, s.now.Seq
+	s.after(run, s.sc.Send.DelayMS, func() { go s.turn(run, seq, p) })
+}
+
+func (s *stage) turn(run, seq int, p engine.Prompt) {
+	id, err := s.engine.Send(context.Background(), p, func(u engine.Update) { s.update(run, seq, u) })
+	if err != nil {
+		s.fail(err)
+		return
+	}
+	s.journal.log(entry{Event: "turn", Run: run, Thread: id, Path: p.Path})
+}
+
+// update shows what a turn did, if its thread is still on screen.
+func (s *stage) update(run, seq int, u engine.Update) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if u.Done {
+		s.journal.log(entry{Event: "done", Run: run, Text: u.Error})
+	}
+	if s.run != run || s.now.Seq != seq {
+		return
+	}
+	add := said{From: "model", Text: u.Text}
+	if u.Done {
+		add = said{From: "app", Text: u.Error}
+	}
+	if add.Text != "" {
+		s.now.Messages = append(slices.Clone(s.now.Messages), add)
+		s.wake()
+	}
+}
+
+// fail shows that Codex can't go on.
+func (s *stage) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.journal.log(entry{Event: "engine", Run: s.run, Text: err.Error()})
+	s.show(view{Screen: broken, Title: err.Error()})
+}
+
+// recorded is a prompt as Codex gets it.
+func recorded(text string, how scenario.Prompt) string {
+	switch how {
+	case scenario.PromptNewline:
+		return text + "\n"
+	case scenario.PromptEscaped:
+		return escaper.Replace(text)
+	}
+	return text
+}
+
+var escaper = strings.NewReplacer(
+	`\`, `\\`, "`", "\\`", `*`, `\*`, `_`, `\_`, `[`, `\[`, `]`, `\]`, `<`, `\<`, `>`, `\>`, `#`, `\#`)

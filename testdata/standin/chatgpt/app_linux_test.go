@@ -1,0 +1,106 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/berth-run/berth/session/atspi"
+	"github.com/berth-run/berth/session/client/rollout"
+	"github.com/berth-run/berth/session/x11"
+)
+
+const script = `{"rules": [{"steps": [{"text": "Four words in all."}]}]}`
+
+// everything is what the app shows a fresh profile, without its delays.
+const everything = `{
+  "screens": [{"kind": "profession", "stale": true}, {"kind": "examples"}, {"kind": "confirm"}, {"kind": "announcement"}],
+  "handoff": {"settleMs": 50}}`
+
+// clickOn moves the pointer to a node and clicks, as the driver has to.
+func (r *rig) clickOn(n *atspi.Node) {
+	r.t.Helper()
+	at, err := r.app.Extents(r.t.Context(), n, atspi.OfScreen)
+	must(r.t, err)
+	must(r.t, r.display.Click(r.t.Context(), int(at.X+at.Width/2), int(at.Y+at.Height/2), x11.Left))
+}
+
+// pass goes through the first-run screens.
+func (r *rig) pass() {
+	r.t.Helper()
+	radio := r.one(atspi.Query{Roles: []atspi.Role{atspi.RoleRadioButton}, Names: []string{"Engineering"}, States: atspi.Actionable})
+	must(r.t, r.app.Do(r.t.Context(), radio, "check", "click", "press"))
+	r.journalled("click", line{Control: "engineering"})
+	tree, err := r.app.Snapshot(r.t.Context())
+	must(r.t, err)
+	if _, err := tree.One(button("Continue")); err == nil {
+		r.t.Error("an accessible action chose the profession")
+	}
+	r.clickOn(radio)
+	r.press("Continue", "press", "click")
+	r.one(button("Leave a note on my Desktop"))
+	r.one(button("Turn this spreadsheet into a chart"))
+	r.press("Skip", "press", "click")
+	r.one(button("Keep setting up"))
+	r.press("Go to ChatGPT", "press", "click")
+	r.press("Continue with current model", "press", "click")
+	r.one(composer)
+}
+
+// journalled waits until the journal has an event like want.
+func (r *rig) journalled(event string, want line) {
+	r.t.Helper()
+	ctx := within(r.t)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		for _, l := range r.lines(event) {
+			if (want.Control == "" || l.Control == want.Control) && (want.Screen == "" || l.Screen == want.Screen) {
+				return
+			}
+		}
+		select {
+		case <-ctx.Done():
+			r.t.Fatalf("no %s %+v in the journal", event, want)
+		case <-r.process.Done():
+			r.t.Fatalf("the app has ended: %s", r.process.Exit())
+		case <-tick.C:
+		}
+	}
+}
+
+func TestFirstRunToAnswer(t *testing.T) {
+	r := newRig(t, desk(t))
+	r.withCodex(script)
+	r.start(everything)
+	r.find()
+	r.pass()
+
+	const prompt = "Say it in Grüße & 漢字:\n\nfour `words` + 100 %"
+	before, err := rollout.TakeSnapshot(r.codexHome())
+	must(t, err)
+	r.handOff(prompt)
+	r.await("the draft", func(tree *atspi.Tree) bool {
+		editors := atspi.Outermost(tree.Find(composer))
+		if len(editors) != 1 {
+			return false
+		}
+		text, err := r.app.Text(t.Context(), editors[0])
+		return err == nil && text == prompt
+	})
+	r.press("Send", "press", "click")
+	r.await("the answer", func(tree *atspi.Tree) bool {
+		return len(tree.Find(atspi.Query{Roles: []atspi.Role{atspi.RoleStatic}, Names: []string{"Four words in all."}})) == 1 &&
+			len(tree.Find(composer)) == 0 && len(tree.Find(button("Send"))) == 0
+	})
+	r.journalled("done", line{})
+	bound, err := rollout.NewBinder(before, rollout.Criteria{
+		Originator: "codex_work_desktop", Prompt: prompt, Allowed: []rollout.Match{rollout.MatchExact},
+	}).Poll()
+	must(t, err)
+	if bound == nil || !bound.Turn.Done() {
+		t.Fatalf("no record of the turn: %+v", bound)
+	}
+	if sent := r.lines("send"); len(sent) != 1 || sent[0].Text != prompt || sent[0].Path != r.workspace() {
+		t.Errorf("sent %+v", sent)
+	}
+}

@@ -1,0 +1,116 @@
+package scenario
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+)
+
+// Load reads a scenario from a file.
+func Load(path string) (Scenario, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Scenario{}, err
+	}
+	s, err := Parse(data)
+	if err != nil {
+		return Scenario{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// Parse reads a scenario strictly, and makes that of a seed.
+func Parse(data []byte) (Scenario, error) {
+	var s Scenario
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		return Scenario{}, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return Scenario{}, fmt.Errorf("something follows the scenario")
+	}
+	if err := s.check(); err != nil {
+		return Scenario{}, err
+	}
+	if s.Seed != nil {
+		made := FromSeed(*s.Seed)
+		made.Log = s.Log
+		return made, nil
+	}
+	return s, nil
+}
+
+func (s Scenario) check() error {
+	if s.Seed != nil && (s.Screens != nil || s.Surface != "") {
+		return fmt.Errorf("a seed makes the screens and the surface: give one or the other")
+	}
+	checks := []error{
+		oneOf("surface", s.Surface, "", Work, Codex),
+		oneOf("splash.until", s.Splash.Until, "", Unlocked, Shown, Never),
+		oneOf("handoff.draft", s.Handoff.Draft, "", DraftShown, DraftLost, DraftKept, DraftAltered),
+		oneOf("handoff.surface", s.Handoff.Surface, "", Work, Codex),
+		oneOf("send.prompt", s.Send.Prompt, "", PromptExact, PromptNewline, PromptEscaped),
+		oneOf("main.backticks", s.Main.Backticks, "", BackticksCode),
+		s.Main.Controls.check("main", mainControls),
+	}
+	for where, c := range map[string]Crash{
+		"splash": s.Splash.Crash, "main": s.Main.Crash, "handoff": s.Handoff.Crash, "send": s.Send.Crash,
+	} {
+		checks = append(checks, oneOf(where+".crash", c, CrashNone, CrashExit, CrashKill))
+	}
+	for i, screen := range s.Screens {
+		checks = append(checks, screen.check(fmt.Sprintf("screens[%d]", i)))
+	}
+	for _, err := range checks {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s Screen) check(where string) error {
+	controls, known := screenControls[s.Kind]
+	if !known {
+		return fmt.Errorf("%s.kind: there is no %q", where, s.Kind)
+	}
+	if err := oneOf(where+".crash", s.Crash, CrashNone, CrashExit, CrashKill); err != nil {
+		return err
+	}
+	return s.Controls.check(where, controls)
+}
+
+// screenControls are the controls of each screen, by their names in labels.json.
+var screenControls = map[Kind][]string{
+	Profession:   {"engineering", "continue"},
+	Examples:     {"note", "chart", "skip"},
+	Confirm:      {"goToChatGPT", "keepSettingUp"},
+	Announcement: {"keepModel", "changeModel"},
+	Unknown:      {},
+	Blank:        {},
+}
+
+// mainControls are the main screen's; the switch is one, whatever mode it tells.
+var mainControls = []string{"switch", "work", "codex", "composer", "send"}
+
+func (c Controls) check(where string, known []string) error {
+	for _, names := range [][]string{c.Missing, c.Doubled, c.Dead} {
+		for _, name := range names {
+			if !slices.Contains(known, name) {
+				return fmt.Errorf("%s: there is no control %q in %q", where, name, known)
+			}
+		}
+	}
+	return nil
+}
+
+func oneOf[T ~string](where string, got T, allowed ...T) error {
+	if !slices.Contains(allowed, got) {
+		return fmt.Errorf("%s is %q, want one of %q", where, got, allowed)
+	}
+	return nil
+}
