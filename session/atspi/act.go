@@ -9,8 +9,8 @@ import (
 // Do does the one action of a node that is among the allowed names ("click", "press"). Before, it looks
 // whether the node is still what the snapshot showed, and on screen and enabled.
 //
-// Errors: ErrUnavailable and ErrNotOne if nothing was done; ErrUncertain if the action was asked for and
-// no clear answer came: it may have been done, so it must not be repeated.
+// Errors: ErrUnavailable and ErrNotOne if nothing was done, with ErrRefused if the app was asked;
+// ErrUncertain if it was and no clear answer came: it may have been done, so it must not be repeated.
 func (a *App) Do(ctx context.Context, n *Node, allowed ...string) error {
 	if err := a.confirm(ctx, n, Actionable); err != nil {
 		return err
@@ -27,7 +27,7 @@ func (a *App) Do(ctx context.Context, n *Node, allowed ...string) error {
 		return fail(ErrUncertain, "%v %q: %w", n.Role, n.Name, err)
 	}
 	if !done {
-		return fail(ErrUnavailable, "%v %q refused", n.Role, n.Name)
+		return fail(ErrUnavailable, "%v %q: %w", n.Role, n.Name, ErrRefused)
 	}
 	return nil
 }
@@ -106,7 +106,12 @@ func (a *App) judge(ctx context.Context, err error) error {
 }
 
 // Rect is a place in pixels.
-type Rect struct{ X, Y, Width, Height int32 }
+type Rect struct {
+	X      int32 `json:"x"`
+	Y      int32 `json:"y"`
+	Width  int32 `json:"width"`
+	Height int32 `json:"height"`
+}
 
 // Origin is what a place is counted from (AtspiCoordType).
 type Origin uint32

@@ -33,25 +33,26 @@ type Identity struct {
 	Owns func(pid int) bool
 }
 
-func (id Identity) matches(a *App) bool {
+// Matches tells whether an app is the one that is meant.
+func (id Identity) Matches(a *App) bool {
 	return slices.ContainsFunc(id.Names, func(n string) bool { return strings.EqualFold(n, a.Name) }) &&
 		(len(id.Processes) == 0 || slices.Contains(id.Processes, a.Process)) &&
 		(id.Owns == nil || id.Owns(a.PID))
 }
 
-// Find waits for the one app that answers to an identity and has a window. An app may register a second
+// Find waits for the one app that answers to one of the identities and has a window. An app may register a second
 // time with nothing in it; that one doesn't count. Errors: ErrAppAmbiguous; when ctx's time is over
 // ErrNotEnabled if all there is of the app is empty, else ErrDeadline.
-func (b *Bus) Find(ctx context.Context, id Identity) (*App, error) {
+func (b *Bus) Find(ctx context.Context, ids ...Identity) (*App, error) {
 	var app *App
 	empty := false
-	what := "the app " + strings.Join(id.Names, " or ")
+	what := "the app " + names(ids)
 	err := b.until(ctx, "", what, func() (ok bool, err error) {
 		apps, err := b.Apps(ctx)
 		if err != nil {
 			return false, err
 		}
-		app, empty, err = choose(apps, id)
+		app, empty, err = choose(apps, ids)
 		return app != nil, err
 	})
 	if empty && errors.Is(err, ErrDeadline) {
@@ -60,11 +61,19 @@ func (b *Bus) Find(ctx context.Context, id Identity) (*App, error) {
 	return app, err
 }
 
-// choose picks the app that id means; empty tells that there are only such without a window.
-func choose(apps []*App, id Identity) (app *App, empty bool, err error) {
+func names(ids []Identity) string {
+	var all []string
+	for _, id := range ids {
+		all = append(all, id.Names...)
+	}
+	return strings.Join(all, " or ")
+}
+
+// choose picks the app that is meant; empty tells that there are only such without a window.
+func choose(apps []*App, ids []Identity) (app *App, empty bool, err error) {
 	var with []*App
 	for _, a := range apps {
-		if id.matches(a) {
+		if slices.ContainsFunc(ids, func(id Identity) bool { return id.Matches(a) }) {
 			empty = true
 			if a.windows > 0 {
 				with = append(with, a)
@@ -77,7 +86,7 @@ func choose(apps []*App, id Identity) (app *App, empty bool, err error) {
 	case 1:
 		return with[0], false, nil
 	}
-	return nil, false, fail(ErrAppAmbiguous, "%d apps are named %s", len(with), strings.Join(id.Names, " or "))
+	return nil, false, fail(ErrAppAmbiguous, "%d apps are named %s", len(with), names(ids))
 }
 
 // Apps lists the apps on the accessibility bus. Those that leave meanwhile are left out, and there are

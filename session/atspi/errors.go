@@ -10,6 +10,8 @@ import (
 var (
 	// ErrHangs: an app didn't answer a call for callTimeout.
 	ErrHangs = errors.New("the app doesn't answer")
+	// ErrRefused: an app was asked for an action and said that it didn't do it.
+	ErrRefused = errors.New("the app refused")
 	// ErrGone: the app left the accessibility bus.
 	ErrGone = &code.Error{Code: code.AppExited}
 	// ErrBus: the app or the bus answered with an error, also when asked again.

@@ -24,6 +24,15 @@ func (a *App) Text(ctx context.Context, n *Node) (string, error) {
 	return text, judge(err)
 }
 
+// Embedded counts the objects that are embedded in a node's text, at the first level.
+func (a *App) Embedded(ctx context.Context, n *Node) (int, error) {
+	var text string
+	if err := a.bus.call(ctx, method(n.Ref, "Text.GetText", int32(0), int32(-1)), &text); err != nil {
+		return 0, a.judge(ctx, err)
+	}
+	return strings.Count(text, string(marker)), nil
+}
+
 type textReader struct {
 	bus            *Bus
 	objects, bytes int
