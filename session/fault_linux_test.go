@@ -103,16 +103,11 @@ func child(t *testing.T, parent int, name string) int {
 // TestKeyringLocked: a keyring that has a password stops the start; nobody is asked.
 func TestKeyringLocked(t *testing.T) {
 	cfg := sessiontest.Config(t)
-	// A keyring encrypted with a password, as gnome-keyring-daemon made it.
-	encrypted, err := os.ReadFile("testdata/locked.keyring")
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := keyring.Dir(filepath.Join(cfg.Home, ".local", "share"))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "login.keyring"), encrypted, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "login.keyring"), sessiontest.LockedKeyring, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s, err := session.Start(t.Context(), cfg)

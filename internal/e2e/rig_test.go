@@ -15,8 +15,9 @@ import (
 	"github.com/berth-run/berth/internal/testrig"
 )
 
-// envBin names a berth binary to test, with its workers beside it and the sample's overlay in a
-// folder `overlay` there, as `make build` leaves them in bin. Without it they're built.
+// envBin names a berth binary to test, with its workers and the stand-in's package beside it and the
+// sample's overlay in a folder `overlay` there, as `make build` leaves them in bin. Without it they're
+// built.
 const envBin = "BERTH_BIN"
 
 // image is the tests' own, so that they never stand in the way of a user's.
@@ -120,11 +121,15 @@ var binaries = sync.OnceValue(func() error {
 	}
 	temporaries = append(temporaries, dir)
 	prepared.berth, prepared.overlay = filepath.Join(dir, "berth"), filepath.Join(dir, "overlay")
+	build := [][]string{{"../../testdata/standin/package", filepath.Join(dir, "chatgpt-standin.deb")}}
 	for file, pkg := range map[string]string{
 		"berth": "../../cmd/berth", "berth-worker-linux-" + arch: "../../cmd/berth-worker",
 		"overlay/opt/berth-sample/notes": "../../testdata/mcp/notes",
 	} {
-		cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-o", filepath.Join(dir, file), pkg)
+		build = append(build, []string{"go", "build", "-buildvcs=false", "-trimpath", "-o", filepath.Join(dir, file), pkg})
+	}
+	for _, args := range build {
+		cmd := exec.Command(args[0], args[1:]...)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("%s: %w\n%s", cmd, err, out)

@@ -5,7 +5,6 @@ package testrig
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"testing"
 
@@ -66,16 +65,4 @@ func Worker(t testing.TB) string {
 		return p
 	}
 	return build(t, "cmd/berth-worker")
-}
-
-// build makes a static Linux binary of one of this module's commands.
-func build(t testing.TB, command string) string {
-	t.Helper()
-	p := filepath.Join(t.TempDir(), filepath.Base(command))
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", p, "github.com/berth-run/berth/"+command)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("building %s: %v\n%s", command, err, out)
-	}
-	return p
 }

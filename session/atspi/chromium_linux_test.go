@@ -49,7 +49,8 @@ var chromium = atspi.Identity{Names: []string{"chromium"}, Processes: []string{"
 // browse shows a page in a window of its own.
 func (d *desk) browse(t testing.TB, url string, flags ...string) *atspi.App {
 	t.Helper()
-	flags = append(flags, "--app="+url, "--no-first-run", "--disable-gpu", "--password-store=basic",
+	// A shard denies what Chromium's own sandbox needs.
+	flags = append(flags, "--app="+url, "--no-sandbox", "--no-first-run", "--disable-gpu", "--password-store=basic",
 		"--disable-background-networking", "--user-data-dir="+t.TempDir())
 	d.start(t, "chromium", "/usr/bin/chromium", flags...)
 	return d.find(t, chromium)

@@ -192,17 +192,13 @@ func TestAbsent(t *testing.T) {
 
 // TestOtherKeyrings: what an app wouldn't get at without being asked.
 func TestOtherKeyrings(t *testing.T) {
-	encrypted, err := os.ReadFile("../testdata/locked.keyring")
-	if err != nil {
-		t.Fatal(err)
-	}
 	tests := []struct {
 		name  string
 		files map[string]string
 		want  string
 	}{
 		{"none", nil, "there is no login keyring"},
-		{"password", map[string]string{"login.keyring": string(encrypted), "default": "login"}, "has a password"},
+		{"password", map[string]string{"login.keyring": string(sessiontest.LockedKeyring), "default": "login"}, "has a password"},
 		{"another default", map[string]string{
 			"login.keyring": "[keyring]\ndisplay-name=login\n", "default": "other",
 			"other.keyring": "[keyring]\ndisplay-name=other\n",

@@ -3,6 +3,7 @@
 package sessiontest
 
 import (
+	_ "embed"
 	"fmt"
 	"os"
 	"strings"
@@ -19,6 +20,11 @@ var programs = map[string]string{
 	"/usr/libexec/at-spi2-registryd": "at-spi2-core",
 	"/usr/bin/openbox":               "openbox",
 }
+
+// LockedKeyring is a login.keyring that has a password, as gnome-keyring-daemon made it.
+//
+//go:embed locked.keyring
+var LockedKeyring []byte
 
 // Config gives a session of its own. It skips the test where the programs are missing.
 func Config(t testing.TB) session.Config {

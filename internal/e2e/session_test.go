@@ -1,0 +1,178 @@
+package e2e
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/berth-run/berth/backends"
+	"github.com/berth-run/berth/backends/podman"
+	"github.com/berth-run/berth/internal/testrig"
+	"github.com/berth-run/berth/oci"
+)
+
+// TestSessionInShards runs the session's own tests where a session lives: in hardened shards without
+// a network, on each suite. What fails or is skipped in there fails here.
+func TestSessionInShards(t *testing.T) {
+	testrig.NeedRootless(t)
+	binaries := testrig.SessionTests(t)
+	for _, suite := range testrig.Suites {
+		t.Run(suite, func(t *testing.T) {
+			for _, pkg := range testrig.SessionPackages {
+				t.Run(pkg, func(t *testing.T) { testInShard(t, suite, pkg, binaries) })
+			}
+		})
+	}
+}
+
+// desktopImages makes each suite's image once.
+var desktopImages = func() map[string]func() (string, error) {
+	images := map[string]func() (string, error){}
+	for _, suite := range testrig.Suites {
+		images[suite] = sync.OnceValues(func() (string, error) { return makeDesktopImage(suite) })
+	}
+	return images
+}()
+
+func makeDesktopImage(suite string) (string, error) {
+	ctx := context.Background()
+	engine, err := podman.New(ctx, podman.Options{})
+	if err != nil {
+		return "", err
+	}
+	defer engine.Close()
+	bin := filepath.Dir(prepared.berth)
+	return testrig.DesktopImage(ctx, engine, suite, filepath.Join(bin, "berth-worker-linux-"+arch), filepath.Join(bin, "chatgpt-standin.deb"))
+}
+
+func desktopImage(t *testing.T, suite string) string {
+	t.Helper()
+	ref, err := desktopImages[suite]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ref
+}
+
+// testLimit bounds one package's tests in a shard.
+const testLimit = 15 * time.Minute
+
+func testInShard(t *testing.T, suite, pkg, binaries string) {
+	use(t)
+	s := desktopShard(t, desktopImage(t, suite))
+	binary := path.Base(pkg) + ".test"
+	err := s.CopyIn(t.Context(), "/tmp", testFolder(t, pkg, filepath.Join(binaries, binary)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	status, err := s.Exec(t.Context(), backends.Process{
+		Args:   []string{"/usr/bin/env", "-C", "/tmp/" + pkg, "./" + binary, "-test.v", "-test.timeout=" + testLimit.String()},
+		Env:    []string{"BERTH_CODEX=/opt/codex/bin/codex"},
+		Stdout: &out, Stderr: &out,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	retell(t, status, out.String())
+}
+
+// desktopShard starts a shard as a run does, which goes with the test.
+func desktopShard(t *testing.T, ref string) backends.Shard {
+	t.Helper()
+	spec, err := oci.ShardSpec{
+		Args:        []string{oci.WorkerPath, "init", "--deadman", (2 * testLimit).String()},
+		MemoryBytes: 4 << 30, TmpBytes: 1 << 30,
+	}.Spec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := testrig.Podman(t).Create(t.Context(), backends.Config{
+		Name: "berth-e2e-" + strings.ToLower(rand.Text()), Image: ref, Spec: spec, Network: backends.NetworkNone,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := s.Remove(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// testFolder packs a package's tests as `go test` runs them: the binary beside its testdata.
+func testFolder(t *testing.T, pkg, binary string) io.Reader {
+	t.Helper()
+	body, err := os.ReadFile(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{path.Join(pkg, path.Base(pkg)+".test"): body}
+	data := os.DirFS(filepath.Join("../..", pkg))
+	err = fs.WalkDir(data, "testdata", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			files[path.Join(pkg, name)], err = fs.ReadFile(data, name)
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // not every package has any
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for name, body := range files {
+		err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o755, Size: int64(len(body))})
+		if _, werr := w.Write(body); err != nil || werr != nil {
+			t.Fatal(err, werr)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return &b
+}
+
+// verdict is what `-test.v` says of a test that is over.
+var verdict = regexp.MustCompile(`(?m)^ *--- (PASS|FAIL|SKIP): (\S+) \(`)
+
+// retell makes every test that ran in the shard one of this test's.
+func retell(t *testing.T, status backends.ExitStatus, out string) {
+	t.Helper()
+	passed := 0
+	for _, m := range verdict.FindAllStringSubmatch(out, -1) {
+		t.Run(m[2], func(t *testing.T) {
+			switch m[1] {
+			case "PASS":
+				passed++
+			case "SKIP":
+				t.Error("it was skipped, and here all is there that it could need")
+			default:
+				t.Fail()
+			}
+		})
+	}
+	if status.Code != 0 || passed == 0 {
+		t.Errorf("exit status %d, %d tests passed", status.Code, passed)
+	}
+	if t.Failed() {
+		t.Log(out)
+	}
+}
