@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/berth-run/berth/internal/channel/archive"
 	"github.com/berth-run/berth/internal/redact"
@@ -50,10 +49,10 @@ func (r *recorder) Evidence(shard int, tar io.Reader) error {
 	return also(broken, place(dir, filepath.Join(artifacts, name)))
 }
 
-// dropRecords removes the clients' own records, which hold what a redacted run doesn't store.
+// dropRecords removes what holds answers as text, which a redacted run doesn't store.
 func dropRecords(root *os.Root) error {
 	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasPrefix(d.Name(), client.RecordPrefix) {
+		if err != nil || d.IsDir() || !client.HoldsResponses(d.Name()) {
 			return err
 		}
 		return root.Remove(name)

@@ -117,6 +117,12 @@ func parseStat(pid int, stat string) (process, bool) {
 	return process{pid: pid, ppid: ppid, session: session, dead: dead}, err1 == nil && err2 == nil
 }
 
+// Marked tells whether a process carries exec id's mark, of either kind.
+func Marked(pid int, id string) bool {
+	s := scanner{proc: "/proc", id: id}
+	return s.marked(pid)
+}
+
 func (s *scanner) marked(pid int) bool {
 	return limited(s.proc, pid, s.id) || s.named(pid)
 }

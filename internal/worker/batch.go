@@ -61,7 +61,7 @@ func (c *collection) open(i int, b shardproto.Batch) (client.Session, error) {
 	}
 	return app.Open(c.ctx, client.Batch{
 		Variant: b.Variant, Model: first.Config.Model, Options: first.Config.Options,
-		Servers: servers, Inference: c.inference(), EvidenceDir: evidence,
+		Servers: servers, Inference: c.inference(), Trials: len(b.Requests), EvidenceDir: evidence,
 	})
 }
 

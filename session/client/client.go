@@ -6,6 +6,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/internal/trace"
@@ -46,6 +47,8 @@ type Batch struct {
 	Servers []Server
 	// Inference says how the app reaches its model.
 	Inference Inference
+	// Trials is how many are to be run.
+	Trials int
 	// EvidenceDir exists, is empty and 0700; what a client writes there comes back with the results.
 	EvidenceDir string
 }
@@ -82,8 +85,17 @@ type Inference struct {
 }
 
 // RecordPrefix begins the name of an evidence file that is the client's own record of a trial, with
-// every answer and tool output in it. A run whose responses are redacted doesn't store it.
+// every answer and tool output in it.
 const RecordPrefix = "matched-"
+
+// TreePrefix begins the name of an evidence file with all that an app's window said.
+const TreePrefix = "accessibility-"
+
+// HoldsResponses tells of an evidence file by its name whether answers are in it as text. A run whose
+// responses are redacted doesn't store such.
+func HoldsResponses(name string) bool {
+	return strings.HasPrefix(name, RecordPrefix) || strings.HasPrefix(name, TreePrefix)
+}
 
 // Trial is one prompt to run.
 type Trial struct {
@@ -94,12 +106,20 @@ type Trial struct {
 
 // Readiness is what was proved before the first prompt. It holds no URL, token or path.
 type Readiness struct {
-	ExecutionPolicy string         `json:"executionPolicy,omitempty"`
-	Login           string         `json:"login"`     // not-run, verified, failed
-	Inference       string         `json:"inference"` // gateway, api-key
-	MCPPreflight    []ServerStatus `json:"mcpPreflight"`
-	MCPStatus       string         `json:"mcpStatus,omitempty"`
-	Error           string         `json:"error,omitempty"`
+	ExecutionPolicy   string         `json:"executionPolicy,omitempty"`
+	BuiltinToolPolicy *ToolPolicy    `json:"builtinToolPolicy,omitempty"`
+	Login             string         `json:"login"`     // not-run, verified, failed
+	Inference         string         `json:"inference"` // gateway, api-key
+	MCPPreflight      []ServerStatus `json:"mcpPreflight"`
+	MCPStatus         string         `json:"mcpStatus,omitempty"`
+	Error             string         `json:"error,omitempty"`
+}
+
+// ToolPolicy says which of an app's own tools are off, so that the servers under test are used.
+type ToolPolicy struct {
+	DisabledPlugins  []string `json:"disabledPlugins"`
+	WebSearch        string   `json:"webSearch"`
+	DisabledFeatures []string `json:"disabledFeatures"`
 }
 
 // ServerStatus is one MCP server's preflight.

@@ -93,6 +93,21 @@ type serverTable struct {
 	StartupTimeout int `toml:"startup_timeout_sec"`
 }
 
+// What of Codex's own is off: with a browser or a search at hand the servers under test aren't used, and
+// workspace_dependencies unpacks 1.6 GB at start.
+const (
+	webSearch       = "disabled"
+	disabledFeature = "workspace_dependencies"
+	disabledPlugin  = "unified-computer-use@openai-bundled"
+)
+
+// ToolPolicy says so, for a trial's record.
+func ToolPolicy() *client.ToolPolicy {
+	return &client.ToolPolicy{
+		DisabledPlugins: []string{disabledPlugin}, WebSearch: webSearch, DisabledFeatures: []string{disabledFeature},
+	}
+}
+
 // New is a config.toml. It holds no secret: tokens are in the token file and in the app's
 // environment. minTools is berth's own and isn't in it.
 func New(s Settings) ([]byte, error) {
@@ -102,12 +117,11 @@ func New(s Settings) ([]byte, error) {
 		Effort:           s.Effort,
 		ApprovalPolicy:   "never",
 		SandboxMode:      "danger-full-access", // the shard is the sandbox; bubblewrap can't nest in it
-		WebSearch:        "disabled",
-		// Unpacks 1.6 GB at start.
-		Features: map[string]bool{"workspace_dependencies": false},
-		Plugins:  map[string]pluginTable{"unified-computer-use@openai-bundled": {}},
-		Projects: map[string]projectTable{s.Workspace: {TrustLevel: "trusted"}},
-		Servers:  map[string]serverTable{},
+		WebSearch:        webSearch,
+		Features:         map[string]bool{disabledFeature: false},
+		Plugins:          map[string]pluginTable{disabledPlugin: {}},
+		Projects:         map[string]projectTable{s.Workspace: {TrustLevel: "trusted"}},
+		Servers:          map[string]serverTable{},
 	}
 	if s.Inference.Mode == client.ModeGateway {
 		c.Provider = provider

@@ -44,18 +44,21 @@ type tail struct {
 	b     []byte
 }
 
+// Write lets twice the limit come together before it moves anything.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.b = append(t.b, p...)
-	if over := len(t.b) - t.limit; over > 0 {
-		t.b = append(t.b[:0], t.b[over:]...)
+	if len(t.b) > 2*t.limit {
+		t.b = append(t.b[:0], t.last()...)
 	}
 	return len(p), nil
 }
 
+func (t *tail) last() []byte { return t.b[max(0, len(t.b)-t.limit):] }
+
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return string(t.b)
+	return string(t.last())
 }

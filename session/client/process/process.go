@@ -1,9 +1,11 @@
 // Package process runs one program of a trial so that it can be ended whole: in a session of its own,
 // with a mark in its environment by which everything that came of it is found. It's for programs that
-// speak over stdio (an app server, an MCP server) and keeps only the end of what they say on stderr.
+// speak over stdio (an app server, an MCP server) and for those that only say something (an app), and
+// keeps only the end of that.
 package process
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -24,7 +26,7 @@ const (
 	KillGrace = 5 * time.Second
 )
 
-// stderrLimit is how much of a program's stderr is kept, in bytes.
+// stderrLimit is how much of a program's stderr is kept unless it's said, in bytes.
 const stderrLimit = 64 << 10
 
 // ErrLeft: some process of the program is still there after End.
@@ -38,6 +40,10 @@ type Spec struct {
 	Env  []string
 	// Mark, from NewMark, is shared by programs that are to be ended together; "" gets one of its own.
 	Mark string
+	// Keep is how much of the end of stderr is kept, in bytes; 0 is 64 KiB.
+	Keep int
+	// Joined sends stdout where stderr goes; Process.Stdout is empty then.
+	Joined bool
 }
 
 // NewMark makes a mark that no other program has.
@@ -77,6 +83,9 @@ func Start(s Spec) (*Process, error) {
 	cmd.Dir = s.Dir
 	cmd.Env = append(append([]string(nil), s.Env...), name+"="+value)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes.theirs[0], pipes.theirs[1], pipes.theirs[2]
+	if s.Joined {
+		cmd.Stdout = pipes.theirs[2]
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = cmd.Start()
 	pipes.closeTheirs()
@@ -87,7 +96,7 @@ func Start(s Spec) (*Process, error) {
 	_ = execkill.Mark(cmd.Process.Pid, s.Mark) // it may have ended; and the environment has the mark, too
 	p := &Process{
 		Stdin: pipes.ours[0], Stdout: pipes.ours[1], pipe: pipes.ours[2],
-		cmd: cmd, mark: s.Mark, stderr: &tail{limit: stderrLimit}, done: make(chan struct{}),
+		cmd: cmd, mark: s.Mark, stderr: &tail{limit: cmp.Or(s.Keep, stderrLimit)}, done: make(chan struct{}),
 		copied: make(chan struct{}),
 	}
 	go p.wait()
@@ -111,6 +120,9 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // Done is closed when the program itself has exited; what it started may still be there.
 func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Owns tells whether a process is the program's, or came of it.
+func (p *Process) Owns(pid int) bool { return pid == p.PID() || execkill.Marked(pid, p.mark) }
 
 // Exit says how the program ended, such as "exit status 3" or "signal: killed", "" while it runs.
 func (p *Process) Exit() string {

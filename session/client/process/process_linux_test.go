@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 func start(t *testing.T, script string) *Process {
@@ -131,5 +133,36 @@ func TestStderrIsBounded(t *testing.T) {
 func TestStartFails(t *testing.T) {
 	if _, err := Start(Spec{Path: "/no/such/program"}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestJoined: stdout and stderr come together, as much of them as is asked for, and the program's
+// children are its own.
+func TestJoined(t *testing.T) {
+	p, err := Start(Spec{Path: "/bin/sh", Args: []string{"-c", "echo out; echo err >&2; setsid sleep 1000 & wait"}, Env: []string{"PATH=/usr/bin:/bin"}, Joined: true, Keep: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(p.Stdout); err != nil || len(b) != 0 {
+		t.Errorf("on stdout %q, error %v", b, err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	child := 0
+	for child == 0 {
+		if ctx.Err() != nil {
+			t.Fatal("no child")
+		}
+		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", p.PID(), p.PID()))
+		child, _ = strconv.Atoi(strings.TrimSpace(string(b)))
+	}
+	if !p.Owns(child) || !p.Owns(p.PID()) || p.Owns(os.Getpid()) {
+		t.Error("owns the wrong processes")
+	}
+	if err := p.End(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if s := p.Stderr(); s != "out\nerr\n" {
+		t.Errorf("said %q", s)
 	}
 }

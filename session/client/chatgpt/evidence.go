@@ -1,0 +1,102 @@
+package chatgpt
+
+import (
+	"context"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/session/atspi"
+	"github.com/berth-run/berth/session/client"
+	"github.com/berth-run/berth/session/client/evidence"
+	"github.com/berth-run/berth/session/x11"
+)
+
+// What was on screen is looked at for this long each.
+const lookLimit = 10 * time.Second
+
+// Names of evidence files (contract §4.6).
+const (
+	screenshotFile = "-screenshot.png" // after a label
+	treeFile       = client.TreePrefix + "tree.txt"
+	logFile        = "chatgpt-app.log"
+)
+
+// Labels of failures.
+const (
+	labelPrepare = "prepare"
+	labelSubmit  = "submit"
+	labelStall   = "stall"
+	labelTurn    = "turn"
+)
+
+func label(err error, submitted bool) string {
+	switch {
+	case !submitted:
+		return labelSubmit
+	case code.Of(err) == code.Timeout:
+		return labelStall
+	}
+	return labelTurn
+}
+
+func (r *run) keepFailure(label string) {
+	r.failure = evidence.Folder{Root: r.s.batch.EvidenceDir, Name: r.trial.CaseID + "-" + label, Redact: r.s.redact}
+	r.s.keepScreen(&r.failure, label)
+}
+
+// keepPrepare keeps what showed why the app didn't come to its composer.
+func (s *batch) keepPrepare() {
+	f := &evidence.Folder{Root: s.batch.EvidenceDir, Name: labelPrepare, Redact: s.redact}
+	if picture := s.keepScreen(f, labelPrepare); picture != nil {
+		s.life.screenshot = picture.Path
+	}
+}
+
+// keepScreen keeps a picture of the screen, the tree of the app's window and what the app said, as far
+// as they can be had: evidence never changes an outcome.
+func (s *batch) keepScreen(f *evidence.Folder, label string) (picture *evidence.Artifact) {
+	if s.app == nil {
+		return nil
+	}
+	if s.desktop.Err() == nil {
+		picture, _ = f.Raw(label+screenshotFile, s.writeScreenshot)
+	}
+	if s.app.window != nil && s.app.alive.Err() == nil {
+		_, _ = f.Text(treeFile, s.writeTree)
+	}
+	_, _ = f.Text(logFile, s.writeLog)
+	return picture
+}
+
+func (s *batch) writeScreenshot(w io.Writer) error {
+	ctx, cancel := context.WithTimeout(context.Background(), lookLimit)
+	defer cancel()
+	d, err := x11.Open(ctx, s.env["DISPLAY"])
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.WritePNG(ctx, w)
+}
+
+func (s *batch) writeTree(w io.Writer) error {
+	ctx, cancel := context.WithTimeout(context.Background(), lookLimit)
+	defer cancel()
+	objects, err := s.app.window.Dump(ctx)
+	if err != nil {
+		return err
+	}
+	return atspi.WriteObjects(w, objects)
+}
+
+// writeLog leaves out the line that the log was cut in, lest a part of a secret is in it.
+func (s *batch) writeLog(w io.Writer) error {
+	said := s.app.process.Stderr()
+	if len(said) == maxLog {
+		_, said, _ = strings.Cut(said, "\n")
+	}
+	_, err := io.WriteString(w, said)
+	return err
+}

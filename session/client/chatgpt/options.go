@@ -1,0 +1,54 @@
+package chatgpt
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"time"
+
+	"github.com/berth-run/berth/internal/redact"
+	"github.com/berth-run/berth/session"
+	"github.com/berth-run/berth/session/client/chatgpt/driver"
+	"github.com/berth-run/berth/session/client/engine"
+	"github.com/berth-run/berth/session/client/turn"
+)
+
+// Options say where the app and its desktop are. Only Desktop has no default.
+type Options struct {
+	// Desktop gives the running desktop, a new one when the last has ended. It stays its owner's.
+	Desktop func(context.Context) (*session.Session, error)
+	// AppPath is the app; "" is MST_CHATGPT_APP_PATH in this process's environment, else DefaultAppPath.
+	AppPath string
+	// CodexPath is the Codex that logs in and is probed; "" is MST_CHATGPT_CODEX_PATH, else engine's.
+	CodexPath string
+	// Home is where each batch's profile is made; "" is DefaultHome.
+	Home string
+	// Redact is applied to all text that leaves the client; nil starts an empty set. The client adds
+	// the secrets that it gets to see.
+	Redact *redact.Set
+	// Limits replace the contract's, for tests; zero fields keep theirs.
+	Limits Limits
+}
+
+// Limits are the client's waiting times.
+type Limits struct {
+	Turn   turn.Limits
+	Driver driver.Limits
+	// Settle is how long a started app is left alone: 500 ms.
+	Settle time.Duration
+	// Handoff is how long a second start may take: 20 s.
+	Handoff time.Duration
+}
+
+func (o Options) orDefault() Options {
+	o.AppPath = cmp.Or(o.AppPath, os.Getenv("MST_CHATGPT_APP_PATH"), DefaultAppPath)
+	o.CodexPath = cmp.Or(o.CodexPath, os.Getenv("MST_CHATGPT_CODEX_PATH"), engine.DefaultPath)
+	o.Home = cmp.Or(o.Home, DefaultHome)
+	if o.Redact == nil {
+		o.Redact = &redact.Set{}
+	}
+	o.Limits.Turn = o.Limits.Turn.OrDefault()
+	o.Limits.Settle = cmp.Or(o.Limits.Settle, 500*time.Millisecond)
+	o.Limits.Handoff = cmp.Or(o.Limits.Handoff, 20*time.Second)
+	return o
+}

@@ -1,0 +1,125 @@
+package chatgpt
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/session/client"
+	"github.com/berth-run/berth/session/client/engine"
+	"github.com/berth-run/berth/session/client/turn"
+)
+
+// finish judges the turn by its record, keeps what shows how it went, and stops the app after a failed
+// trial, so that the next one starts with none of it. It gives the trial's error: what only concerns
+// which tools were used needs no new start.
+func (r *run) finish(err error) error {
+	engine.NoteToken(r.s.batch.Inference, r.s.redact)
+	_ = r.timed(StepEvidence, func() error {
+		err = r.record(err)
+		if r.spoilt(err) {
+			r.keepFailure(label(err, r.submitted))
+		}
+		return nil
+	})
+	if r.spoilt(err) {
+		// A failure to stop it is the next trial's error: it doesn't change this one's outcome.
+		_ = r.timed(StepStop, func() error { return r.s.stopApp(context.Background()) })
+	}
+	return err
+}
+
+// spoilt tells whether a trial leaves an app behind that the next one shouldn't have.
+func (r *run) spoilt(err error) bool { return err != nil && !errors.Is(err, turn.ErrMeasure) }
+
+// record judges the turn and keeps a copy of its record. With no copy a trial can't pass.
+func (r *run) record(err error) error {
+	if r.bound == nil {
+		return err
+	}
+	if err == nil {
+		err = r.s.rules().Judge(r.bound.Turn)
+	}
+	r.steps[StepCodexTurn] = milliseconds(r.bound.Turn.Duration)
+	var keep error
+	r.rollout, keep = r.kept.Record(r.bound.Rollout.Path())
+	if keep != nil && err == nil {
+		err = code.Errorf(code.ClientRunFailed, "keeping the evidence: %w", keep)
+	}
+	return err
+}
+
+func (r *run) result(err error) client.Result {
+	res := client.Result{
+		DurationMs: time.Since(r.start).Milliseconds(),
+		Submitted:  r.submitted,
+		Steps:      r.steps,
+	}
+	if err != nil {
+		res.FailureKind, res.Infrastructure = turn.Classify(err, r.submitted)
+		res.Error = code.Line(r.s.redact.String(code.Detail(err)))
+	}
+	if r.bound != nil {
+		res.SessionID, res.TurnID = r.bound.Rollout.Meta().SessionID, r.bound.Turn.ID
+		res.Trace = turn.Trace(r.bound, res.Error, r.s.redact)
+	}
+	res.Metadata = r.metadata(res)
+	res.Telemetry = r.telemetry(res)
+	return res
+}
+
+// metadata is the trial's clientMetadata (contract §8).
+func (r *run) metadata(res client.Result) map[string]any {
+	confidence, limitations := turn.Confidence(r.bound)
+	m := map[string]any{
+		"driver":           provider,
+		"failureKind":      nil,
+		"artifacts":        append(r.kept.Kept(), r.failure.Kept()...),
+		"correlation":      turn.Correlation(r.trial.Prompt, r.bound),
+		"traceConfidence":  confidence,
+		"traceLimitations": limitations,
+	}
+	if res.FailureKind != "" {
+		m["failureKind"] = res.FailureKind
+	}
+	if r.bound != nil {
+		m["session"] = map[string]any{"id": res.SessionID, "turnId": res.TurnID}
+		m["codex"] = turn.Engine(r.bound)
+		m["evidence"] = r.rollout
+	}
+	return m
+}
+
+// telemetry is the trial's clientTelemetry (contract §8).
+func (r *run) telemetry(res client.Result) map[string]any {
+	controller := map[string]any{"provider": provider, "surface": r.s.settings.Surface}
+	if r.receipt != nil {
+		controller["submission"] = r.receipt
+	}
+	t := map[string]any{
+		"caseExecution":    turn.Execution(res.FailureKind != "", r.submitted),
+		"nativeController": controller,
+		"batchLifecycle":   r.s.lifecycle(),
+		"batchCase":        map[string]any{"index": r.index, "caseId": r.trial.CaseID, "count": r.s.batch.Trials},
+	}
+	if r.bound != nil {
+		t["mcpSelection"] = r.s.rules().Selection(r.bound.Turn)
+	}
+	return t
+}
+
+// lifecycle is the batch's so far. What its clean-up comes to isn't known before its last trial is told.
+func (s *batch) lifecycle() map[string]any {
+	l := &s.life
+	m := map[string]any{
+		"id": s.id, "scope": "batch", "setupStatus": l.status, "cleanupStatus": "pending",
+		"setupDurationMs": l.setup.Milliseconds(), "cleanupDurationMs": 0,
+		"recoveryCount": l.recoveries, "recoveryDurationMs": l.recovery.Milliseconds(),
+		"nativeSetup": s.prepared, "nativeReadiness": s.readiness, "events": append([]event{}, l.events...),
+	}
+	if l.screenshot != "" {
+		m["prepareScreenshot"] = l.screenshot
+	}
+	return m
+}

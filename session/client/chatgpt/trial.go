@@ -1,0 +1,150 @@
+package chatgpt
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/session/client"
+	"github.com/berth-run/berth/session/client/chatgpt/driver"
+	"github.com/berth-run/berth/session/client/codexconfig"
+	"github.com/berth-run/berth/session/client/evidence"
+	"github.com/berth-run/berth/session/client/rollout"
+	"github.com/berth-run/berth/session/client/turn"
+)
+
+// run is one trial on its way.
+type run struct {
+	s     *batch
+	trial client.Trial
+	index int // in the batch
+	start time.Time
+	steps map[string]float64
+
+	receipt   *driver.Receipt // of the Submit, nil when it didn't come to that
+	submitted bool
+	bound     *rollout.Bound
+	kept      evidence.Folder
+	rollout   *evidence.Artifact // the copy of the bound record
+	failure   evidence.Folder    // what showed why it failed
+}
+
+// Run does one trial. When the one before failed, the app is started anew first, which isn't counted.
+func (s *batch) Run(ctx context.Context, t client.Trial) client.Result {
+	r := &run{
+		s: s, trial: t, index: s.next(), start: time.Now(),
+		kept: evidence.Folder{Root: s.batch.EvidenceDir, Name: t.CaseID, Redact: s.redact},
+	}
+	err := r.possible()
+	if err == nil {
+		err = cancelled(ctx, s.recover(ctx))
+	}
+	r.steps = s.life.taken()
+	if err == nil {
+		r.start = time.Now()
+		err = r.finish(r.bounded(ctx))
+	}
+	return r.result(err)
+}
+
+func (s *batch) next() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cases++
+	return s.cases - 1
+}
+
+// possible refuses what can't be run whatever state the app is in.
+func (r *run) possible() error {
+	if err := r.s.usable(); err != nil {
+		return err
+	}
+	if err := turn.CheckPrompt(r.trial.Prompt); err != nil {
+		return err
+	}
+	_, err := newLink(r.s.profile.workspace, r.trial.Prompt)
+	return err
+}
+
+// recover starts the app anew where it was stopped, or has ended. If that fails, nothing more is run.
+func (s *batch) recover(ctx context.Context) error {
+	if s.app != nil && s.app.alive.Err() == nil {
+		return nil
+	}
+	if err := s.stopApp(ctx); err != nil {
+		return err
+	}
+	began := time.Now()
+	err := s.bringUp(ctx)
+	s.life.recovered(time.Since(began))
+	if err != nil {
+		err = code.Errorf(code.Of(err), "starting the app anew: %w", err)
+		s.block(err)
+	}
+	return err
+}
+
+// cancelled is err, unless the caller's own end of ctx is why.
+func cancelled(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return code.Errorf(code.Cancelled, "%w", context.Cause(ctx))
+	}
+	return err
+}
+
+// bounded performs within the trial's time.
+func (r *run) bounded(ctx context.Context) error {
+	limit := r.s.settings.Timeout()
+	within, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: %v", turn.ErrDeadline, limit))
+	defer cancel()
+	return cancelled(ctx, r.perform(within))
+}
+
+// timed runs one step and notes its time.
+func (r *run) timed(step string, do func() error) error {
+	start := time.Now()
+	err := do()
+	r.steps[step] = milliseconds(time.Since(start))
+	return err
+}
+
+// perform has the prompt sent, once, and follows its record to the end.
+func (r *run) perform(ctx context.Context) error {
+	snapshot, err := rollout.TakeSnapshot(r.s.profile.codexHome())
+	if err != nil {
+		return code.Errorf(code.HomeUnsafe, "%w", err)
+	}
+	binder := rollout.NewBinder(snapshot, rollout.Criteria{
+		Originator: originator(r.s.settings.Surface), Prompt: r.trial.Prompt, Allowed: matches,
+		Since: time.Now(), Labels: codexconfig.Labels(r.s.batch.Servers),
+	})
+	sent := r.timed(StepSubmit, func() error { return r.submit(ctx) })
+	if !r.submitted {
+		return sent
+	}
+	return r.timed(StepTurn, func() error { return r.follow(ctx, binder, sent) })
+}
+
+// submit has the driver see the prompt in the composer and activate Send.
+func (r *run) submit(ctx context.Context) error {
+	app := r.s.app
+	within, cancel := app.with(ctx)
+	defer cancel()
+	app.handed = false
+	receipt, err := app.window.Submit(within, r.s.settings.Surface, r.trial.Prompt)
+	r.receipt, r.submitted = &receipt, receipt.Sent
+	return because(within, err)
+}
+
+// follow waits for the turn. What became of a prompt whose sending ended with an error (sent), the
+// record says; without a record that error stands.
+func (r *run) follow(ctx context.Context, binder *rollout.Binder, sent error) error {
+	w := &turn.Watch{Limits: r.s.client.opts.Limits.Turn, Handed: time.Now(), Binder: binder, App: r.s.app.alive}
+	err := w.Follow(ctx)
+	r.bound = w.Bound()
+	if code.Of(err) == code.NoMatchingSession && sent != nil {
+		return sent
+	}
+	return err
+}
