@@ -80,6 +80,7 @@ func (b *build) mmdebstrap(ctx context.Context, tmp string) (*exec.Cmd, *lines) 
 	if d := b.plan.depends(); d != "" {
 		args = append(args, "--customize-hook="+satisfy(d))
 	}
+	args = append(args, "--customize-hook="+cacheFonts(b.plan.Epoch))
 	for _, o := range aptNetwork(ctx) {
 		args = append(args, "--aptopt="+o)
 	}
@@ -100,6 +101,16 @@ func (b *build) mmdebstrap(ctx context.Context, tmp string) (*exec.Cmd, *lines) 
 // root. depends was checked: it has no quote.
 func satisfy(depends string) string {
 	return `APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" apt-get -o DPkg::Chroot-Directory="$1" --yes --no-install-recommends satisfy '` + depends + `'`
+}
+
+// unmetDepends is how apt begins the line on a dependency that satisfy can't install.
+const unmetDepends = "satisfy:command-line : Depends: "
+
+// cacheFonts is a hook that makes fontconfig's cache as the image's own: without it every start of an
+// app, in its new home, reads all fonts again, which takes it 200 ms. The cache goes by the time stamps
+// of the folders, so they get here what the layer would give them.
+func cacheFonts(epoch int64) string {
+	return fmt.Sprintf(`[ ! -x "$1/usr/bin/fc-cache" ] || chroot "$1" sh -c 'find /usr/share/fonts /usr/local/share/fonts -type d -exec touch -d @%d {} +; fc-cache --system-only'`, epoch)
 }
 
 // aptNetwork is how this machine's apt reaches a mirror: mmdebstrap reads none of its config.
@@ -136,6 +147,9 @@ var urlInText = regexp.MustCompile(`[a-z]+://[^\s'"]+`)
 func bootstrapError(tmp string, said *lines, err error) error {
 	if full := said.outOfSpace(); full != nil {
 		return storageError(tmp, full)
+	}
+	if unmet, ok := strings.CutPrefix(said.cause(unmetDepends), unmetDepends); ok {
+		return fmt.Errorf("%w: it needs what this Debian release doesn't have: %s", ErrPackage, unmet)
 	}
 	why := urlInText.ReplaceAllStringFunc(said.cause("E: Unable", "E: Failed", "E: ", "W: "), redactURL)
 	return fmt.Errorf("%w: mmdebstrap (%w): %s", ErrFetch, err, why)

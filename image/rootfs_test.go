@@ -72,9 +72,11 @@ func TestBootstrapFaults(t *testing.T) {
 		want   error
 		says   string
 	}{
-		"mirror down":   {`echo "E: Failed to fetch ` + aMirror + `/x" >&2; echo "E: apt-get failed" >&2; exit 25`, ErrFetch, "Failed to fetch"},
-		"no space":      {`echo "E: write failed (28: No space left on device)" >&2; exit 25`, ErrNoSpace, "XDG_CACHE_HOME"},
-		"cut short":     {`head -c 1000 "$TAR"; echo "E: tar failed" >&2; exit 1`, ErrFetch, "tar failed"},
+		"mirror down": {`echo "E: Failed to fetch ` + aMirror + `/x" >&2; echo "E: apt-get failed" >&2; exit 25`, ErrFetch, "Failed to fetch"},
+		"no space":    {`echo "E: write failed (28: No space left on device)" >&2; exit 25`, ErrNoSpace, "XDG_CACHE_HOME"},
+		"cut short":   {`head -c 1000 "$TAR"; echo "E: tar failed" >&2; exit 1`, ErrFetch, "tar failed"},
+		"app needs too much": {`echo " satisfy:command-line : Depends: libnone (>= 9) but it is not installable" >&2; echo "E: Unable to correct problems, you have held broken packages." >&2; exit 25`,
+			ErrPackage, "doesn't have: libnone (>= 9) but it is not installable"},
 		"says nothing":  {`exit 3`, ErrFetch, "said nothing"},
 		"fails at last": {`cat "$TAR"; echo "E: at last" >&2; exit 1`, ErrFetch, "at last"},
 	} {

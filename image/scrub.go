@@ -37,8 +37,7 @@ var unwantedBelow = []string{
 	"var/cache/", "var/lib/apt/lists/", "var/log/", "var/tmp/",
 }
 
-// fontCache is kept: a shard's root is read-only, so each app's start would look through all fonts
-// anew. It's made under SOURCE_DATE_EPOCH, and goes by the time stamps that the layer's folders get.
+// fontCache is what cacheFonts made.
 const fontCache = "var/cache/fontconfig/"
 
 // scrub copies a root file system's tar from r to w without what differs between machines and

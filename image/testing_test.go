@@ -72,7 +72,8 @@ type probe struct {
 	bin   string
 }
 
-// newProbe registers the client "probe" with a locked package, and puts an npm in PATH that runs
+// newProbe registers the client "probe" with a locked package, and "probe-app" that comes as a Debian
+// package besides, and puts an npm in PATH that runs
 // script. In it $TGZ is the right tarball, and $DEST the folder that npm pack is to write to.
 func newProbe(t *testing.T, script string) *probe {
 	t.Helper()
@@ -126,13 +127,16 @@ func setLock(t *testing.T, pkg packageLock) {
 			"probe": {Default: "1", Versions: map[string]map[string]packageLock{"1": {runtime.GOARCH: pkg}}},
 		}}
 	}
-	clients["probe"] = client{app: app{
+	probe := app{
 		name: "probe", files: map[string]string{"bin/probe": "opt/probe/bin/probe"},
 		links: map[string]string{"usr/local/bin/probe": "/opt/probe/bin/probe"}, binary: "opt/probe/bin/probe",
-	}}
+	}
+	clients["probe"] = client{app: probe}
+	clients["probe-app"] = client{app: probe, program: theProgram}
 	t.Cleanup(func() {
 		locked = oldLock
 		delete(clients, "probe")
+		delete(clients, "probe-app")
 	})
 }
 
