@@ -5,10 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/berth-run/berth/internal/code"
@@ -18,6 +15,7 @@ import (
 	"github.com/berth-run/berth/internal/worker"
 	"github.com/berth-run/berth/session"
 	"github.com/berth-run/berth/session/client"
+	"github.com/berth-run/berth/session/client/chatgpt"
 	"github.com/berth-run/berth/session/client/codex"
 )
 
@@ -63,15 +61,15 @@ func serve(ctx context.Context, args []string) (int, error) {
 }
 
 // clients is every app that this worker can drive.
-func clients(secrets *redact.Set, _ *worker.Desktop) func(string) (client.Client, error) {
-	apps := map[string]func() client.Client{
-		codex.Name: func() client.Client { return codex.New(codex.Setup{Redact: secrets}) },
-	}
+func clients(secrets *redact.Set, desktop *worker.Desktop) func(string) (client.Client, error) {
 	return func(name string) (client.Client, error) {
-		if app, ok := apps[name]; ok {
-			return app(), nil
+		switch name {
+		case codex.Name:
+			return codex.New(codex.Setup{Redact: secrets}), nil
+		case chatgpt.Name:
+			return chatgpt.New(chatgpt.Options{Desktop: desktop.Session, Redact: secrets}), nil
 		}
-		return nil, code.Errorf(code.EnvironmentInvalid, "this image's worker can't drive client %q; it has %s", name, strings.Join(slices.Sorted(maps.Keys(apps)), " and "))
+		return nil, code.Errorf(code.EnvironmentInvalid, "this worker can't drive client %q; it has %s and %s", name, codex.Name, chatgpt.Name)
 	}
 }
 
