@@ -51,14 +51,20 @@ func TestMain(m *testing.M) {
 // use gives the tools to a test that needs an engine, which then runs beside one other such test.
 func use(t *testing.T) tools {
 	t.Helper()
-	testrig.NeedRootless(t)
-	t.Parallel()
-	places <- struct{}{}
-	t.Cleanup(func() { <-places })
+	takePlace(t)
 	if err := prepare(); err != nil {
 		t.Fatal(err)
 	}
 	return prepared
+}
+
+// takePlace lets a test have shards up beside one other such test.
+func takePlace(t *testing.T) {
+	t.Helper()
+	testrig.NeedRootless(t)
+	t.Parallel()
+	places <- struct{}{}
+	t.Cleanup(func() { <-places })
 }
 
 // useAlone is use for a test that has the engine for itself: every run of berth's sweeps away what it

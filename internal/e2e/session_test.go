@@ -31,7 +31,7 @@ func TestSessionInShards(t *testing.T) {
 	for _, suite := range testrig.Suites {
 		t.Run(suite, func(t *testing.T) {
 			for _, pkg := range testrig.SessionPackages {
-				t.Run(pkg, func(t *testing.T) { testInShard(t, suite, pkg, binaries) })
+				t.Run(path.Base(pkg), func(t *testing.T) { testInShard(t, suite, pkg, binaries) })
 			}
 		})
 	}
@@ -47,6 +47,9 @@ var desktopImages = func() map[string]func() (string, error) {
 }()
 
 func makeDesktopImage(suite string) (string, error) {
+	if err := binaries(); err != nil {
+		return "", err
+	}
 	ctx := context.Background()
 	engine, err := podman.New(ctx, podman.Options{})
 	if err != nil {
@@ -70,7 +73,7 @@ func desktopImage(t *testing.T, suite string) string {
 const testLimit = 15 * time.Minute
 
 func testInShard(t *testing.T, suite, pkg, binaries string) {
-	use(t)
+	takePlace(t)
 	s := desktopShard(t, desktopImage(t, suite))
 	binary := path.Base(pkg) + ".test"
 	err := s.CopyIn(t.Context(), "/tmp", testFolder(t, pkg, filepath.Join(binaries, binary)))
