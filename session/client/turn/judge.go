@@ -116,5 +116,10 @@ func Classify(err error, submitted bool) (code.Code, bool) {
 	case c == "":
 		return code.ClientRunFailed, !submitted
 	}
-	return c, !submitted
+	return c, !submitted || ofDesktop(c)
+}
+
+// ofDesktop tells the codes of a desktop that was lost, which is no app's doing.
+func ofDesktop(c code.Code) bool {
+	return c == code.SessionFailed || c == code.KeyringAbsent || c == code.KeyringLocked
 }

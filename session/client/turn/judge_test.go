@@ -47,6 +47,8 @@ func TestClassify(t *testing.T) {
 		"cancelled":     {code.Errorf(code.Cancelled, "%w", context.Canceled), code.Cancelled, true},
 		"model's side":  {upstream, code.ClientRunFailed, true},
 		"without code":  {errors.New("x"), code.ClientRunFailed, false},
+		"desktop":       {code.Errorf(code.SessionFailed, "x"), code.SessionFailed, true},
+		"keyring":       {code.Errorf(code.KeyringAbsent, "x"), code.KeyringAbsent, true},
 		"with its code": {code.Errorf(code.ParseFailure, "x"), code.ParseFailure, false},
 	} {
 		for _, submitted := range []bool{true, false} {
