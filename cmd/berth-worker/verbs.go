@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/berth-run/berth/internal/code"
@@ -62,14 +65,15 @@ func serve(ctx context.Context, args []string) (int, error) {
 
 // clients is every app that this worker can drive.
 func clients(secrets *redact.Set, desktop *worker.Desktop) func(string) (client.Client, error) {
+	apps := map[string]client.Client{
+		codex.Name:   codex.New(codex.Setup{Redact: secrets}),
+		chatgpt.Name: chatgpt.New(chatgpt.Options{Desktop: desktop.Session, Redact: secrets}),
+	}
 	return func(name string) (client.Client, error) {
-		switch name {
-		case codex.Name:
-			return codex.New(codex.Setup{Redact: secrets}), nil
-		case chatgpt.Name:
-			return chatgpt.New(chatgpt.Options{Desktop: desktop.Session, Redact: secrets}), nil
+		if app, ok := apps[name]; ok {
+			return app, nil
 		}
-		return nil, code.Errorf(code.EnvironmentInvalid, "this worker can't drive client %q; it has %s and %s", name, codex.Name, chatgpt.Name)
+		return nil, code.Errorf(code.EnvironmentInvalid, "this image's worker can't drive client %q; it has %s", name, strings.Join(slices.Sorted(maps.Keys(apps)), " and "))
 	}
 }
 
