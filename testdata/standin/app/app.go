@@ -101,7 +101,7 @@ func run(c Config, sc scenario.Scenario, in *instance, profile, home string) (in
 		return 1, err
 	}
 	defer browser.end()
-	s.start(sc)
+	s.start(sc, false)
 	go s.ready(s.surface())
 	go in.serve(s)
 	select {

@@ -27,14 +27,17 @@ func (s *stage) take(e event) {
 	}
 }
 
+// shown takes note that the page has drawn a view.
 func (s *stage) shown(seq int) {
-	if ch := s.drawn[seq]; ch != nil {
-		close(ch)
-		delete(s.drawn, seq)
-		s.journal.log(entry{Event: "screen", Run: s.run, Screen: s.now.Screen, Surface: s.now.Surface, Text: s.now.Draft})
-		if c := s.now.crash; c != scenario.CrashNone && seq == s.now.Seq {
-			s.crash(c)
-		}
+	d := s.drawing[seq]
+	if d == nil {
+		return
+	}
+	delete(s.drawing, seq)
+	close(d.done)
+	s.journal.log(entry{Event: "screen", Run: s.run, Screen: d.view.Screen, Surface: d.view.Surface, Text: d.view.Draft})
+	if d.view.crash != scenario.CrashNone && seq == s.now.Seq {
+		s.crash(d.view.crash)
 	}
 }
 

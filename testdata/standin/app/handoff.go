@@ -18,8 +18,9 @@ type Reply struct {
 }
 
 // open follows a link that a second start hands over: codex://new?path=…&prompt=…, answered before
-// anything comes of it, or chatgpt-standin://scenario?seed=N or ?file=PATH, answered when the
-// scenario's splash is on screen. No link is a start without one: it shows what is there.
+// anything comes of it; chatgpt-standin://scenario?seed=N or ?file=PATH, answered when the scenario's
+// splash is on screen, which with &hold=1 stays until chatgpt-standin://go. No link is a start without
+// one: it shows what is there.
 func (s *stage) open(link string) Reply {
 	u, err := url.Parse(link)
 	switch {
@@ -31,6 +32,9 @@ func (s *stage) open(link string) Reply {
 		return s.handOff(u.Query())
 	case u.Scheme == "chatgpt-standin" && u.Host == "scenario":
 		return s.restart(u.Query())
+	case u.Scheme == "chatgpt-standin" && u.Host == "go":
+		s.release()
+		return Reply{}
 	}
 	return Reply{Error: fmt.Sprintf("no such link: %s://%s", u.Scheme, u.Host), Exit: 1}
 }
@@ -84,11 +88,18 @@ func (s *stage) restart(q url.Values) Reply {
 		return Reply{Error: err.Error(), Exit: 1}
 	}
 	select {
-	case <-s.start(sc):
+	case <-s.start(sc, q.Get("hold") != ""):
 		return Reply{Scenario: &sc}
 	case <-time.After(drawLimit):
 		return Reply{Error: fmt.Sprintf("the page hasn't shown the splash within %v", drawLimit), Exit: 1}
 	}
+}
+
+// release lets a scenario leave its splash.
+func (s *stage) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.letGo()
 }
 
 func chosen(q url.Values) (scenario.Scenario, error) {

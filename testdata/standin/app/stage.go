@@ -23,24 +23,32 @@ type stage struct {
 	sc       scenario.Scenario
 	run      int
 	stop     context.CancelFunc // ends what the run has under way
+	letGo    context.CancelFunc // lets it leave its splash
 	screens  []scenario.Screen  // yet to come, Twice spelled out
 	passed   []scenario.Screen
 	now      view
 	moving   bool // a screen is on its way: what is shown has no effect any more
 	changed  chan struct{}
-	drawn    map[int]chan struct{} // closed when the page has shown the view with this Seq
+	drawing  map[int]*drawing // by Seq, what the page hasn't told that it shows
 	handoffs int
 	path     string // the workspace of the draft
 	model    string // chosen in the announcement
 	sent     bool
 }
 
-func newStage() *stage {
-	return &stage{changed: make(chan struct{}), drawn: map[int]chan struct{}{}, stop: func() {}}
+// drawing is a view on its way to the screen.
+type drawing struct {
+	view view
+	done chan struct{} // closed when it's there
 }
 
-// start begins a scenario at its splash, and returns a channel that closes when that is on screen.
-func (s *stage) start(sc scenario.Scenario) <-chan struct{} {
+func newStage() *stage {
+	return &stage{changed: make(chan struct{}), drawing: map[int]*drawing{}, stop: func() {}, letGo: func() {}}
+}
+
+// start begins a scenario at its splash, and returns a channel that closes when that is on screen. A
+// splash that is held stays until release.
+func (s *stage) start(sc scenario.Scenario, held bool) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stop()
@@ -61,11 +69,22 @@ func (s *stage) start(sc scenario.Scenario) <-chan struct{} {
 	}
 	s.journal.log(entry{Event: "scenario", Run: s.run, Scenario: &sc})
 	drawn := s.show(view{Screen: splash, crash: sc.Splash.Crash})
-	go s.leaveSplash(ctx, s.run)
+	hold, letGo := context.WithCancel(ctx)
+	if s.letGo = letGo; !held {
+		letGo()
+	}
+	go s.leaveSplash(ctx, s.run, drawn, hold.Done())
 	return drawn
 }
 
-func (s *stage) leaveSplash(ctx context.Context, run int) {
+func (s *stage) leaveSplash(ctx context.Context, run int, until ...<-chan struct{}) {
+	for _, u := range until {
+		select {
+		case <-u:
+		case <-ctx.Done():
+			return
+		}
+	}
 	s.mu.Lock()
 	sp := s.sc.Splash
 	s.mu.Unlock()
@@ -148,9 +167,10 @@ func (s *stage) showMain(draft string, crash scenario.Crash) {
 func (s *stage) show(v view) <-chan struct{} {
 	v.Seq, v.Surface = s.now.Seq+1, s.now.Surface
 	s.moving, s.now = false, v
-	s.drawn[v.Seq] = make(chan struct{})
+	d := &drawing{view: v, done: make(chan struct{})}
+	s.drawing[v.Seq] = d
 	s.wake()
-	return s.drawn[v.Seq]
+	return d.done
 }
 
 // wake has the page show what there is now.

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -189,10 +190,13 @@ func (r *rig) handOff(prompt string) {
 	r.second(link)
 }
 
-// restart begins another scenario in the same window.
+// restart begins another scenario in the same window, and waits until nothing of the one before is
+// there.
 func (r *rig) restart(scenario string) {
 	r.t.Helper()
-	r.second("chatgpt-standin://scenario?file=" + url.QueryEscape(r.write("next.json", scenario)))
+	r.second("chatgpt-standin://scenario?hold=1&file=" + url.QueryEscape(r.write("next.json", scenario)))
+	r.one(heading("ChatGPT"))
+	r.second("chatgpt-standin://go")
 }
 
 type line struct {
@@ -205,7 +209,9 @@ type line struct {
 func (r *rig) lines(event string) []line {
 	r.t.Helper()
 	data, err := os.ReadFile(r.journal)
-	must(r.t, err)
+	if !errors.Is(err, os.ErrNotExist) {
+		must(r.t, err)
+	}
 	var all []line
 	s := bufio.NewScanner(bytes.NewReader(data))
 	s.Buffer(nil, 1<<20)
@@ -217,6 +223,21 @@ func (r *rig) lines(event string) []line {
 		}
 	}
 	return all
+}
+
+// poll waits until see is satisfied.
+func (r *rig) poll(what string, see func() bool) {
+	r.t.Helper()
+	ctx := within(r.t)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !see() {
+		select {
+		case <-ctx.Done():
+			r.t.Fatalf("waiting for %s", what)
+		case <-tick.C:
+		}
+	}
 }
 
 // await takes snapshots until see is satisfied.
@@ -264,6 +285,10 @@ func (r *rig) logTree() {
 
 func button(name string) atspi.Query {
 	return atspi.Query{Roles: []atspi.Role{atspi.RoleButton}, Names: []string{name}, States: atspi.Actionable}
+}
+
+func heading(name string) atspi.Query {
+	return atspi.Query{Roles: []atspi.Role{atspi.RoleHeading}, Names: []string{name}, States: atspi.Available}
 }
 
 var composer = atspi.Query{States: atspi.Available | atspi.StateEditable, Interfaces: atspi.HasText}

@@ -35,8 +35,8 @@ function make(view) {
 function paragraph(line, code) {
   const p = document.createElement('p');
   if (line === '') p.append(document.createElement('br'));
-  // Every second part was between single backticks, if they are closed.
-  const parts = code ? line.split(/`([^`]+)`/) : [line];
+  // Every second part was between single backticks.
+  const parts = code ? line.split(/(?<!`)`([^`]+)`(?!`)/) : [line];
   parts.forEach((text, i) => {
     if (text === '') return;
     const inside = i % 2 ? document.createElement('code') : document.createTextNode(text);

@@ -39,11 +39,11 @@ function span(text) {
   return s;
 }
 
-// listen tells the server of clicks, and whether a pointer made them: an accessible action and a key
-// make a click without one, and a real radio button of the app takes no notice of those.
+// listen tells the server of clicks, and whether a pointer made them. An accessible action makes the
+// same events as a mouse does, but for the force on its button, and a key makes no pointerdown.
 function listen(view, name, e) {
   let pointer = false;
-  e.addEventListener('pointerdown', ev => { pointer = ev.isTrusted && ev.pointerType === 'mouse'; });
+  e.addEventListener('pointerdown', ev => { pointer = ev.isTrusted && ev.pressure > 0; });
   e.onclick = () => {
     post(view, name, { pointer });
     pointer = false;
