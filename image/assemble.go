@@ -32,6 +32,22 @@ const (
 // LabelApp is the label that holds an app's version, such as run.berth.codex.version.
 func LabelApp(app string) string { return "run.berth." + app + ".version" }
 
+// Versions tells from an image's labels which apps are in it, as versions by name.
+func Versions(labels map[string]string) map[string]string {
+	versions := map[string]string{}
+	for label, v := range labels {
+		app, isApp := strings.CutSuffix(label, ".version")
+		app, ours := strings.CutPrefix(app, "run.berth.")
+		switch {
+		case label == LabelPackageVersion:
+			versions[labels[LabelPackage]] = v
+		case isApp && ours:
+			versions[app] = v
+		}
+	}
+	return versions
+}
+
 // assemble puts the layers together and labels them.
 func (b *build) assemble(s *stack) (v1.Image, error) {
 	below := s.below()

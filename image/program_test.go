@@ -3,6 +3,7 @@ package image
 import (
 	"archive/tar"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -50,8 +51,8 @@ func TestPackageIsALayer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l := cf.Config.Labels; l[LabelPackage] != "probe-app" || l[LabelPackageVersion] != "1:2.0~rc1-1" || l[LabelApp("probe")] != "1" {
-		t.Errorf("labels %v", l)
+	if got, want := Versions(cf.Config.Labels), map[string]string{"probe-app": "1:2.0~rc1-1", "probe": "1"}; !maps.Equal(got, want) {
+		t.Errorf("versions %v, want %v; labels %v", got, want, cf.Config.Labels)
 	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)

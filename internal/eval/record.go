@@ -41,14 +41,12 @@ func (r *run) facts(info backends.Info, img backends.Image) *results.Runner {
 		Name:      r.Runner,
 		Engine:    results.Engine{Name: info.Name, Version: info.Version, Runtime: info.Runtime, Rootless: info.Rootless, Remote: info.Remote},
 		Image:     results.Image{Ref: img.Ref, Digest: img.Digest},
-		Versions:  map[string]string{"berth": version.Version},
+		Versions:  image.Versions(img.Labels),
 		Inference: r.way.Mode(), Credential: r.Credential, Network: r.shards.Network,
 		LimitsMode: "enforced",
 		Notes:      []string{"the app's own sandbox is off: the shard is the boundary"},
 	}
-	if name := img.Labels[image.LabelPackage]; name != "" {
-		f.Versions[name] = img.Labels[image.LabelPackageVersion]
-	}
+	f.Versions["berth"] = version.Version
 	if r.way.Mode() == client.ModeAPIKey {
 		f.Credential = client.ModeAPIKey
 	}
@@ -72,7 +70,7 @@ func (r *run) note(f *results.Runner, s runner.ShardOutcome) {
 			f.NotEnforced = append(f.NotEnforced, name)
 		}
 	}
-	if s.Client.Name != "" {
+	if s.Client.Version != "" { // not every app can tell without being started
 		f.Versions[s.Client.Name] = s.Client.Version
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/berth-run/berth/internal/channel"
@@ -152,7 +153,8 @@ func (c *collector) hello(m shardproto.Message) error {
 	if m.Client != nil {
 		c.out.Client = *m.Client
 	}
-	c.say.printf("%s %s, berth %s, image %s", c.out.Client.Name, c.out.Client.Version, m.MST, c.Image)
+	app := strings.TrimSpace(c.out.Client.Name + " " + c.out.Client.Version)
+	c.say.printf("%s, berth %s, image %s", app, m.MST, c.Image)
 	return nil
 }
 
