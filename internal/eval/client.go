@@ -21,11 +21,11 @@ var images = []struct{ client, image string }{
 }
 
 // imageClient gives the image's client for all of an eval's variants. A case and all its variants
-// share a shard, so they have to share an image too.
+// share a shard, so they have to share an image too; it's the same when only some of them are picked.
 func imageClient(e *evalconfig.Eval) (string, error) {
 	most := -1
-	for i := range e.Variants {
-		v := &e.Variants[i]
+	for i := range e.All {
+		v := &e.All[i]
 		at := slices.IndexFunc(images, func(m struct{ client, image string }) bool { return m.client == v.Client })
 		if at < 0 {
 			return "", fmt.Errorf("%w: variant %q uses client %q; berth can run %s", ErrClient, v.Name, v.Client, clientNames())

@@ -28,7 +28,7 @@ func TestImageClient(t *testing.T) {
 			for i, c := range tt.clients {
 				v := evalconfig.Variant{Name: string(rune('a' + i))}
 				v.Client = c
-				e.Variants = append(e.Variants, v)
+				e.All = append(e.All, v)
 			}
 			got, err := imageClient(e)
 			switch {

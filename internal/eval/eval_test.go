@@ -181,8 +181,8 @@ func TestRefusals(t *testing.T) {
 	}{
 		"no image":      {func(t *testing.T, r *rig) { r.engine.RemoveImage(t.Context(), ImageName("codex")) }, ErrImage, "berth runner setup podman"},
 		"foreign image": {func(_ *testing.T, r *rig) { r.Options.Image = shardtest.Image }, ErrImage, "isn't one of berth's"},
-		"other client":  {func(_ *testing.T, r *rig) { r.Eval.Variants[1].Client = "cowork" }, ErrClient, `variant "two" uses client "cowork"`},
-		"app's image":   {func(_ *testing.T, r *rig) { r.Eval.Variants[1].Client = "chatgpt" }, ErrImage, "berth-chatgpt-linux:" + version.Version + "; run `berth runner setup podman --config … --runner-option app=FILE.deb` first"},
+		"other client":  {func(_ *testing.T, r *rig) { r.Eval.All[1].Client = "cowork" }, ErrClient, `variant "two" uses client "cowork"`},
+		"app's image":   {func(_ *testing.T, r *rig) { r.Eval.All[1].Client = "chatgpt" }, ErrImage, "berth-chatgpt-linux:" + version.Version + "; run `berth runner setup podman --config … --runner-option app=FILE.deb` first"},
 		"no way":        {func(t *testing.T, r *rig) { unset(t); r.Script = nil }, inference.ErrNoWay, "OPENAI_BASE_URL"},
 		"no secrets":    {func(_ *testing.T, r *rig) { r.SecretsFile = "/nowhere" }, ErrSecrets, "/nowhere"},
 		"no such run":   {func(_ *testing.T, r *rig) { r.Resume = "abcdef" }, results.ErrNoRun, "abcdef"},

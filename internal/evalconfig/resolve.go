@@ -39,7 +39,8 @@ type ResolveOptions struct {
 // Eval is what runs: variants with all they inherit, and the picked cases.
 type Eval struct {
 	Config   *Config
-	Variants []Variant // baseline included only when it was picked
+	All      []Variant // of the config, picked or not
+	Variants []Variant // those picked; the baseline only when it was
 	// Baseline is the variant that the others are compared with; "" when it wasn't picked.
 	Baseline  string
 	Datasets  []Dataset
@@ -55,9 +56,9 @@ func (cfg *Config) Resolve(o ResolveOptions) (*Eval, error) {
 	e := &Eval{Config: cfg, Selection: o.Selection}
 	var problems Problems
 	c := &checker{file: cfg.file, problems: &problems}
-	all := cfg.resolved()
-	for i := range all {
-		all[i].Options = c.client(cfg, &all[i])
+	e.All = cfg.resolved()
+	for i := range e.All {
+		e.All[i].Options = c.client(cfg, &e.All[i])
 	}
 	datasets, err := cfg.LoadDatasets(o.RootDir)
 	var ps Problems
@@ -70,7 +71,7 @@ func (cfg *Config) Resolve(o ResolveOptions) (*Eval, error) {
 	if !o.NoGrade {
 		problems = append(problems, cfg.judgeProblems(datasets)...)
 	}
-	problems = append(problems, caseSettings(all, datasets)...)
+	problems = append(problems, caseSettings(e.All, datasets)...)
 	if err := problems.err(); err != nil {
 		return nil, err
 	}
@@ -78,10 +79,10 @@ func (cfg *Config) Resolve(o ResolveOptions) (*Eval, error) {
 		return nil, &Problem{Place: Place{File: cfg.file.Name}, Kind: ErrInvalid,
 			Msg: "--no-grade needs what redaction takes away; set redactStoredResponses to false"}
 	}
-	if e.Variants, err = pickVariants(all, o.Variants); err != nil {
+	if e.Variants, err = pickVariants(e.All, o.Variants); err != nil {
 		return nil, err
 	}
-	e.Baseline = baseline(cfg, all, e.Variants)
+	e.Baseline = baseline(cfg, e.All, e.Variants)
 	e.Cases, err = cfg.pickCases(datasets, o.Selection)
 	return e, err
 }
