@@ -2,6 +2,7 @@ package atspi
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 )
@@ -16,11 +17,17 @@ func (a *App) Do(ctx context.Context, n *Node, allowed ...string) error {
 		return err
 	}
 	index, err := a.action(ctx, n, allowed)
+	if errors.Is(err, ErrBus) {
+		return left(n, err)
+	}
 	if err != nil {
 		return err
 	}
 	var done bool
 	if err := a.bus.call(ctx, method(n.Ref, "Action.DoAction", index), &done); err != nil {
+		if unknown(err) {
+			return left(n, err)
+		}
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
@@ -30,6 +37,11 @@ func (a *App) Do(ctx context.Context, n *Node, allowed ...string) error {
 		return fail(ErrUnavailable, "%v %q: %w", n.Role, n.Name, ErrRefused)
 	}
 	return nil
+}
+
+// left is the error of a node that went before it was asked for anything.
+func left(n *Node, err error) error {
+	return fail(ErrUnavailable, "%v %q isn't there any more: %w", n.Role, n.Name, err)
 }
 
 // confirm fails with ErrUnavailable unless n is as it was, with states in force now.
@@ -42,7 +54,7 @@ func (a *App) confirm(ctx context.Context, n *Node, want States) error {
 	var name string
 	for i, into := range []any{&words, &role, &name} {
 		if err := calls[i].Store(into); replied(err) {
-			return fail(ErrUnavailable, "%v %q isn't there any more: %w", n.Role, n.Name, err)
+			return left(n, err)
 		} else if err != nil {
 			return a.judge(ctx, err)
 		}

@@ -106,3 +106,9 @@ func gone(err error) bool {
 	}
 	return false
 }
+
+// unknown tells whether err means that there's no such object: nothing can have been done with it.
+func unknown(err error) bool {
+	var reply dbus.Error
+	return errors.As(err, &reply) && reply.Name == "org.freedesktop.DBus.Error.UnknownObject"
+}

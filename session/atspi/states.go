@@ -61,6 +61,8 @@ const (
 	Available = StateShowing | StateVisible
 	// Actionable: on screen and ready to be acted on.
 	Actionable = Available | StateEnabled | StateSensitive
+	// Writable: an editor on screen that takes text. LibreOffice's are never said to be sensitive.
+	Writable = Available | StateEnabled | StateEditable
 )
 
 // Has tells whether all of want are in s.

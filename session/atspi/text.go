@@ -12,9 +12,16 @@ const marker = '\uFFFC'
 // Text reads a node's text with what is embedded in it, however deep. Embedded blocks, such as
 // paragraphs, are lines of their own, without the line break that an empty one is filled with. It fails
 // with ErrText rather than give a part: over the budget, or when something embedded can't be read.
+//
+// A document that has no text of its own, such as LibreOffice's, is the lines of its paragraphs, of those
+// that the app shows.
 func (a *App) Text(ctx context.Context, n *Node) (string, error) {
 	r := &textReader{bus: a.bus}
-	text, err := r.read(ctx, n.Ref, 0)
+	read := r.read
+	if n.Role == RoleDocumentText && !n.Interfaces.Has(HasText) {
+		read = r.paragraphs
+	}
+	text, err := read(ctx, n.Ref, 0)
 	if err != nil && ctx.Err() != nil {
 		return "", late(ctx, "a text")
 	}
@@ -57,6 +64,22 @@ func (r *textReader) read(ctx context.Context, ref Ref, depth int) (string, erro
 		return "", err
 	}
 	return r.expand(ctx, text, embedded, depth)
+}
+
+// paragraphs reads what is below a document.
+func (r *textReader) paragraphs(ctx context.Context, ref Ref, depth int) (string, error) {
+	var children []Ref
+	if err := r.bus.call(ctx, method(ref, "Accessible.GetChildren"), &children); err != nil {
+		return "", err
+	}
+	texts := make([]string, len(children))
+	for i, c := range children {
+		var err error
+		if texts[i], err = r.read(ctx, c, depth+1); err != nil {
+			return "", err
+		}
+	}
+	return strings.Join(texts, "\n"), nil
 }
 
 // expand puts the embedded objects' texts in the markers' places.

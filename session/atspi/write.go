@@ -46,7 +46,8 @@ type Input struct {
 	Newline   Newline   // for Type
 }
 
-// Type writes text into an editor and returns when the editor holds it. Where the app takes text whole
+// Type writes text into an editor, or into an empty document by its first paragraph, and returns when
+// that holds it. Where the app takes text whole
 // (EditableText), it replaces what is there; else it's typed at the caret of an editor that should be
 // empty.
 //
@@ -60,7 +61,7 @@ func (a *App) Type(ctx context.Context, n *Node, text string, in Input) error {
 	if err := typable(text, in.Newline); err != nil && !whole {
 		return err
 	}
-	if err := a.confirm(ctx, n, Actionable); err != nil {
+	if err := a.confirm(ctx, n, Writable); err != nil {
 		return err
 	}
 	if whole {
@@ -69,10 +70,24 @@ func (a *App) Type(ctx context.Context, n *Node, text string, in Input) error {
 	return a.typeKeys(ctx, n, text, in)
 }
 
+// caret is where the keys for an editor go: itself, or the first paragraph of a document that takes no
+// focus.
+func caret(n *Node) *Node {
+	for _, c := range n.Children {
+		if n.States.Has(StateFocusable) {
+			break
+		}
+		if c.States.Has(Writable|StateFocusable) && c.Interfaces.Has(HasText) {
+			return c
+		}
+	}
+	return n
+}
+
 // typeKeys awaits each part before the next: what Return does depends on what is there, and keys may
 // change their meaning.
 func (a *App) typeKeys(ctx context.Context, n *Node, text string, in Input) error {
-	if err := a.Focus(ctx, n); err != nil {
+	if err := a.Focus(ctx, caret(n)); err != nil {
 		return err
 	}
 	_, end := utf8.DecodeRuneInString(text) // the first character alone: if it doesn't come, no other is typed
@@ -107,13 +122,13 @@ func (a *App) Paste(ctx context.Context, n *Node, text string, in Input) error {
 	if err := checkText(text); err != nil {
 		return err
 	}
-	if err := a.confirm(ctx, n, Actionable); err != nil {
+	if err := a.confirm(ctx, n, Writable); err != nil {
 		return err
 	}
 	if err := in.Clipboard.Set(ctx, text); err != nil {
 		return err
 	}
-	if err := a.Focus(ctx, n); err != nil {
+	if err := a.Focus(ctx, caret(n)); err != nil {
 		return err
 	}
 	if err := in.Keyboard.Press(ctx, x11.KeyControl, 'v'); err != nil {
