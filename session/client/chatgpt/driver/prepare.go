@@ -52,17 +52,16 @@ func (r *run) meet(ctx context.Context, until time.Time) error {
 func (r *run) toComposer(ctx context.Context, first time.Time) error {
 	c := r.controls
 	screens := append(firstRun(c), modeSwitch(c, r.wanted)...)
-	return r.walk(ctx, screens, func(t *atspi.Tree) finding { return r.atComposer(t, !first.IsZero()) }, first)
+	return r.walk(ctx, screens, r.atComposer, first)
 }
 
-// atComposer is reached with one editor, one Send, and one mode switch, on the wanted surface. atStart is
-// before anything that is known has come, and an editor alone isn't.
-func (r *run) atComposer(t *atspi.Tree, atStart bool) finding {
-	atStart = atStart && r.phase == WaitingForInitialUI
+// atComposer is reached with one editor, one Send, and one mode switch, on the wanted surface. An editor
+// alone isn't a screen that an app starts with.
+func (r *run) atComposer(t *atspi.Tree) finding {
 	on := r.controls.surfaces(t)
 	composers, sends := len(r.controls.composers(t)), r.controls.Send.onScreen(t)
 	switch {
-	case len(on) == 0 && (atStart || composers == 0 && sends == 0):
+	case len(on) == 0 && (r.phase == WaitingForInitialUI || composers == 0 && sends == 0):
 		return finding{name: "unknown", phase: r.phase, code: code.StateTransitionUnobserved, detail: "no screen that is known"}
 	case len(on) != 1 || on[0] != r.wanted:
 		return r.atSurface(t)

@@ -32,6 +32,7 @@ type rig struct {
 	home    string
 	process *process.Process
 	driver  *driver.Driver
+	app     *atspi.App // as the test sees it
 }
 
 // appPath is where the app is: in an image as the real one, else where BERTH_CHATGPT says.
@@ -131,6 +132,42 @@ func (r *rig) second(ctx context.Context, link string) ([]byte, error) {
 	return out, err
 }
 
+// look finds the app, for the test itself, which waits for it to come up.
+func (r *rig) look() {
+	r.t.Helper()
+	bus, err := atspi.OpenAddress(r.t.Context(), sessiontest.Getenv(r.session, "AT_SPI_BUS_ADDRESS"))
+	must(r.t, err)
+	r.t.Cleanup(bus.Close)
+	r.app, err = bus.Find(within(r.t, time.Minute), atspi.Identity{Names: []string{"chromium"}})
+	must(r.t, err)
+	_, err = r.app.Ready(within(r.t, time.Minute))
+	must(r.t, err)
+}
+
+// clear has the app show its splash and no more, and waits until that is all there is to be seen: a page
+// is drawn before its accessibility tree is, and the driver mustn't meet the scenario before.
+func (r *rig) clear(t testing.TB) {
+	t.Helper()
+	r.begin(t, "file="+url.QueryEscape(r.write("splash.json", map[string]any{"splash": map[string]any{"until": "never"}})))
+	_, err := r.app.Await(within(t, time.Minute), "the splash", func(tree *atspi.Tree) (bool, error) {
+		pages := tree.Find(atspi.Query{Roles: []atspi.Role{atspi.RoleDocumentWeb}, States: atspi.Available})
+		if len(pages) != 1 {
+			return false, nil
+		}
+		shown := tree.Find(atspi.Query{Within: pages[0], States: atspi.Available})
+		return len(shown) == 3 && shown[2].Name == "ChatGPT", nil // main, heading, and its text
+	})
+	must(t, err)
+}
+
+// begin begins another scenario in the same window, by a link, and returns what the app says of it.
+func (r *rig) begin(t testing.TB, link string) []byte {
+	t.Helper()
+	said, err := r.second(t.Context(), "chatgpt-standin://scenario?"+link)
+	must(t, err)
+	return said
+}
+
 // handOff is the driver's Opener.
 func (r *rig) handOff(ctx context.Context, draft string) error {
 	quote := func(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
@@ -142,11 +179,11 @@ func (r *rig) handOff(ctx context.Context, draft string) error {
 	return err
 }
 
-// restart begins another scenario in the same window.
-func (r *rig) restart(scenario map[string]any) {
-	r.t.Helper()
-	_, err := r.second(r.t.Context(), "chatgpt-standin://scenario?file="+url.QueryEscape(r.write("next.json", scenario)))
-	must(r.t, err)
+// restart begins a scenario of the test's own in the same window.
+func (r *rig) restart(t testing.TB, scenario map[string]any) {
+	t.Helper()
+	r.clear(t)
+	r.begin(t, "file="+url.QueryEscape(r.write("next.json", scenario)))
 }
 
 // entry is a line of the app's journal.
@@ -186,6 +223,13 @@ func (r *rig) show() {
 	var b bytes.Buffer
 	must(r.t, atspi.WriteObjects(&b, objects))
 	r.t.Logf("the app shows:\n%s", b.String())
+}
+
+func within(t testing.TB, limit time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 func must(t testing.TB, err error) {

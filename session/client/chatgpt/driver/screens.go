@@ -8,9 +8,9 @@ import (
 
 // screen is one thing that the app may show on the way to the composer, and what is done about it.
 type screen struct {
-	name  string
-	after string // the screen that must have been dealt with before
-	most  int    // how often it may be dealt with; 0: as often as it comes
+	name   string
+	after  string // the screen that must have been dealt with before
+	before string // the screen that mustn't
 
 	// It's this screen when all of signs are there, and it's understood when each of once is there once
 	// and none of never is.
@@ -82,9 +82,9 @@ func modeSwitch(c *Controls, wanted Surface) []screen {
 			phase: AtSurface, code: code.SurfaceItemAmbiguous, unproved: code.StateTransitionUnobserved,
 		},
 		{
-			name:  "mode",
-			most:  1,
-			signs: []Control{other}, once: []Control{other}, never: []Control{c.Switch[wanted]},
+			name:   "mode",
+			before: "menu",
+			signs:  []Control{other}, once: []Control{other}, never: []Control{c.Switch[wanted]},
 			act:   other,
 			shows: c.Item[wanted],
 			phase: AtSurface, code: code.ModeMissingOrAmbiguous, unproved: code.SurfaceItemAmbiguous,

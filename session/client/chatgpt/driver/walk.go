@@ -36,16 +36,20 @@ type finding struct {
 }
 
 func (r *run) walk(ctx context.Context, screens []screen, goal func(*atspi.Tree) finding, first time.Time) error {
-	w := &walk{
-		run: r, screens: screens, goal: goal, first: first,
-		acted: map[string]atspi.Ref{}, pending: map[string]bool{}, times: map[string]int{},
-	}
+	w := newWalk(r, screens, goal, first)
 	for !w.now.reached {
 		if err := w.progress(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func newWalk(r *run, screens []screen, goal func(*atspi.Tree) finding, first time.Time) *walk {
+	return &walk{
+		run: r, screens: screens, goal: goal, first: first,
+		acted: map[string]atspi.Ref{}, pending: map[string]bool{}, times: map[string]int{},
+	}
 }
 
 // progress waits until something was done or another screen has come.
@@ -95,10 +99,15 @@ func (w *walk) act(ctx context.Context) (asked bool, err error) {
 		asked, err = w.press(ctx, s.name, n, s.act)
 	}
 	if asked && err == nil {
-		w.acted[s.name], w.pending[s.name] = n.Ref, true
-		w.times[s.name]++
+		w.did(s, n.Ref)
 	}
 	return asked, err
+}
+
+func (w *walk) did(s *screen, to atspi.Ref) {
+	delete(w.pending, s.after) // it was good for something
+	w.acted[s.name], w.pending[s.name] = to, true
+	w.times[s.name]++
 }
 
 // look finds the first of the screens that is there, else how far the goal is.
@@ -145,7 +154,7 @@ func present(t *atspi.Tree, c Control, ref atspi.Ref) bool {
 // eligible tells whether a screen may be dealt with, were it there.
 func (w *walk) eligible(s *screen) bool {
 	_, acted := w.acted[s.name]
-	return !acted && (s.after == "" || w.times[s.after] > w.times[s.name]) && (s.most == 0 || w.times[s.name] < s.most)
+	return !acted && (s.after == "" || w.times[s.after] > w.times[s.name]) && w.times[s.before] == 0
 }
 
 func (s *screen) isOn(t *atspi.Tree) bool {
