@@ -52,7 +52,7 @@ func (r *rig) billedRun(ctx context.Context) (bill, error) {
 		return bill{}, err
 	}
 	defer os.RemoveAll(dir)
-	took, err := timed(func() error { return r.berthRun(ctx, sampleDir+"/eval.json", sampleDir+"/script.json", dir) })
+	took, err := timed(func() error { return r.berthRun(ctx, sampleDir+"/codex.json", sampleDir+"/script.json", dir) })
 	if err != nil {
 		return bill{}, err
 	}
