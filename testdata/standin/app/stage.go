@@ -15,7 +15,7 @@ import (
 type stage struct {
 	journal *journal
 	engine  *engine.Engine
-	storage func(context.Context) error // opens the keyring
+	storage func(context.Context, func(error)) error // opens the keyring, and tells what is in the way
 	crash   func(scenario.Crash)
 	home    string
 
@@ -93,8 +93,8 @@ func (s *stage) leaveSplash(ctx context.Context, run int, until ...<-chan struct
 		return
 	case scenario.Shown:
 	default:
-		if err := s.storage(ctx); err != nil {
-			s.journal.log(entry{Event: "keyring", Run: run, Text: err.Error()})
+		tell := func(err error) { s.journal.log(entry{Event: "keyring", Run: run, Text: err.Error()}) }
+		if s.storage(ctx, tell) != nil {
 			return
 		}
 	}

@@ -11,85 +11,123 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// The Secret Service (freedesktop.org, Secret Service API 0.2).
-const (
-	secrets    = "org.freedesktop.secrets"
-	secretRoot = dbus.ObjectPath("/org/freedesktop/secrets")
-	service    = "org.freedesktop.Secret.Service"
-	collection = dbus.ObjectPath("/org/freedesktop/secrets/aliases/default")
-	noPrompt   = dbus.ObjectPath("/")
-)
-
-var errLocked = errors.New("the keyring is locked")
-
-// storageRetry is how long openStorage waits before it looks again at a keyring that isn't there.
+// storageRetry is how long openStorage waits before it looks again at a keyring that is locked or
+// isn't there.
 const storageRetry = 250 * time.Millisecond
 
-// openStorage returns when the app's key is in the keyring and has been read back. A keyring that is
-// locked asks its user for the password, once; one that isn't there may come.
-func openStorage(ctx context.Context) error {
-	asked := false
+// openStorage returns when the app's key is in the default keyring and has been read back. tell gets
+// what is in the way, when that changes. A keyring that is locked, or none at all, has the user asked
+// once; then whoever opens it may.
+func openStorage(ctx context.Context, tell func(error)) error {
+	k := &keyring{}
+	defer k.close()
+	last := ""
 	for {
-		err := storeKey(ctx, &asked)
+		err := k.store(ctx)
 		if err == nil {
 			return nil
 		}
+		if err.Error() != last {
+			last = err.Error()
+			tell(err)
+		}
+		if !errors.Is(err, errLocked) {
+			k.close() // there may be another daemon soon
+		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+			return context.Cause(ctx)
 		case <-time.After(storageRetry):
 		}
 	}
 }
 
-// storeKey does it once, on a connection of its own.
-func storeKey(ctx context.Context, asked *bool) error {
-	conn, err := dbus.ConnectSessionBus(dbus.WithContext(ctx))
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	root := conn.Object(secrets, secretRoot)
-	var output dbus.Variant
-	var session dbus.ObjectPath
-	if err := root.CallWithContext(ctx, service+".OpenSession", 0, "plain", dbus.MakeVariant("")).Store(&output, &session); err != nil {
-		return err
-	}
-	if err := unlock(ctx, conn, asked); err != nil {
-		return err
-	}
-	return writeAndRead(ctx, conn, session)
+// The Secret Service (freedesktop.org, Secret Service API 0.2).
+const (
+	service    = "org.freedesktop.Secret.Service"
+	collection = "org.freedesktop.Secret.Collection"
+	item       = "org.freedesktop.Secret.Item"
+
+	root = dbus.ObjectPath("/org/freedesktop/secrets")
+	none = dbus.ObjectPath("/")
+)
+
+var errLocked = errors.New("the keyring is locked")
+
+// keyring is a connection to the Secret Service. What the user is asked goes when it's closed.
+type keyring struct {
+	conn    *dbus.Conn
+	session dbus.ObjectPath
+	asked   bool
 }
 
-// unlock asks for the password when the keyring wants it, and waits until that was answered.
-func unlock(ctx context.Context, conn *dbus.Conn, asked *bool) error {
-	var unlocked []dbus.ObjectPath
-	var prompt dbus.ObjectPath
-	err := conn.Object(secrets, secretRoot).CallWithContext(ctx, service+".Unlock", 0, []dbus.ObjectPath{collection}).Store(&unlocked, &prompt)
+func (k *keyring) close() {
+	if k.conn != nil {
+		k.conn.Close()
+	}
+	*k = keyring{}
+}
+
+// call asks an object of the service for something. A keyring that isn't there isn't started.
+func (k *keyring) call(ctx context.Context, path dbus.ObjectPath, method string, args ...any) *dbus.Call {
+	return k.conn.Object("org.freedesktop.secrets", path).CallWithContext(ctx, method, dbus.FlagNoAutoStart, args...)
+}
+
+func (k *keyring) open(ctx context.Context) error {
+	conn, err := dbus.ConnectSessionBus(dbus.WithContext(ctx))
 	if err != nil {
+		return fmt.Errorf("no session bus: %w", err)
+	}
+	k.conn = conn
+	var output dbus.Variant
+	return k.call(ctx, root, service+".OpenSession", "plain", dbus.MakeVariant("")).Store(&output, &k.session)
+}
+
+// store writes the app's key and reads it.
+func (k *keyring) store(ctx context.Context) error {
+	if k.conn == nil {
+		if err := k.open(ctx); err != nil {
+			return err
+		}
+	}
+	var keys dbus.ObjectPath
+	if err := k.call(ctx, root, service+".ReadAlias", "default").Store(&keys); err != nil {
 		return err
 	}
-	if prompt == noPrompt {
-		return nil
+	if err := k.unlock(ctx, keys); err != nil {
+		return err
 	}
-	if *asked {
+	return k.writeAndRead(ctx, keys)
+}
+
+// unlock opens a collection, or has the user asked for its password, or for that of a first one.
+func (k *keyring) unlock(ctx context.Context, keys dbus.ObjectPath) error {
+	if keys != none {
+		var locked bool
+		if err := k.call(ctx, keys, "org.freedesktop.DBus.Properties.Get", collection, "Locked").Store(&locked); err != nil || !locked {
+			return err
+		}
+	}
+	if k.asked {
 		return errLocked
 	}
-	*asked = true
-	if err := conn.AddMatchSignalContext(ctx, dbus.WithMatchObjectPath(prompt)); err != nil {
+	var prompt dbus.ObjectPath
+	var err error
+	if keys == none {
+		label := map[string]dbus.Variant{collection + ".Label": dbus.MakeVariant("Default keyring")}
+		err = k.call(ctx, root, service+".CreateCollection", label, "default").Store(&keys, &prompt)
+	} else {
+		var unlocked []dbus.ObjectPath
+		err = k.call(ctx, root, service+".Unlock", []dbus.ObjectPath{keys}).Store(&unlocked, &prompt)
+	}
+	if err != nil || prompt == none {
 		return err
 	}
-	answers := make(chan *dbus.Signal, 1)
-	conn.Signal(answers)
-	if err := conn.Object(secrets, prompt).CallWithContext(ctx, "org.freedesktop.Secret.Prompt.Prompt", 0, "").Err; err != nil {
+	k.asked = true
+	if err := k.call(ctx, prompt, "org.freedesktop.Secret.Prompt.Prompt", "").Err; err != nil {
 		return err
 	}
-	select {
-	case <-answers:
-		return errLocked // to be looked at again
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return errLocked
 }
 
 // secret is the Secret Service's struct (oayays).
@@ -100,23 +138,21 @@ type secret struct {
 	ContentType string
 }
 
-func writeAndRead(ctx context.Context, conn *dbus.Conn, session dbus.ObjectPath) error {
-	const item = "org.freedesktop.Secret.Item"
-	key := secret{Session: session, Parameters: []byte{}, Value: []byte(rand.Text()), ContentType: "text/plain"}
+func (k *keyring) writeAndRead(ctx context.Context, keys dbus.ObjectPath) error {
+	key := secret{Session: k.session, Parameters: []byte{}, Value: []byte(rand.Text()), ContentType: "text/plain"}
 	properties := map[string]dbus.Variant{
 		item + ".Label":      dbus.MakeVariant("ChatGPT Safe Storage"),
 		item + ".Attributes": dbus.MakeVariant(map[string]string{"application": "chatgpt"}),
 	}
 	var path, prompt dbus.ObjectPath
-	create := conn.Object(secrets, collection).CallWithContext(ctx, "org.freedesktop.Secret.Collection.CreateItem", 0, properties, key, true)
-	if err := create.Store(&path, &prompt); err != nil {
+	if err := k.call(ctx, keys, collection+".CreateItem", properties, key, true).Store(&path, &prompt); err != nil {
 		return err
 	}
-	if prompt != noPrompt {
+	if prompt != none {
 		return errLocked
 	}
 	var got secret
-	if err := conn.Object(secrets, path).CallWithContext(ctx, item+".GetSecret", 0, session).Store(&got); err != nil {
+	if err := k.call(ctx, path, item+".GetSecret", k.session).Store(&got); err != nil {
 		return err
 	}
 	if !bytes.Equal(got.Value, key.Value) {

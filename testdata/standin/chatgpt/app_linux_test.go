@@ -67,31 +67,72 @@ func TestFirstRunToAnswer(t *testing.T) {
 	r.pass()
 
 	const prompt = "Say it in Grüße & 漢字:\n\nfour `words` + 100 %"
+	r.ask(prompt, rollout.MatchExact, "codex_work_desktop")
+}
+
+// ask hands a prompt over and sends it, and looks for its record.
+func (r *rig) ask(prompt string, match rollout.Match, originator string) {
+	r.t.Helper()
+	sent := len(r.lines("send"))
 	before, err := rollout.TakeSnapshot(r.codexHome())
-	must(t, err)
+	must(r.t, err)
 	r.handOff(prompt)
-	r.await("the draft", func(tree *atspi.Tree) bool {
-		editors := atspi.Outermost(tree.Find(composer))
-		if len(editors) != 1 {
-			return false
-		}
-		text, err := r.app.Text(t.Context(), editors[0])
-		return err == nil && text == prompt
-	})
+	r.awaitDraft(prompt)
 	r.press("Send", "press", "click")
 	r.await("the answer", func(tree *atspi.Tree) bool {
 		return len(tree.Find(atspi.Query{Roles: []atspi.Role{atspi.RoleStatic}, Names: []string{"Four words in all."}})) == 1 &&
 			len(tree.Find(composer)) == 0 && len(tree.Find(button("Send"))) == 0
 	})
-	r.journalled("done", line{})
-	bound, err := rollout.NewBinder(before, rollout.Criteria{
-		Originator: "codex_work_desktop", Prompt: prompt, Allowed: []rollout.Match{rollout.MatchExact},
-	}).Poll()
-	must(t, err)
-	if bound == nil || !bound.Turn.Done() {
-		t.Fatalf("no record of the turn: %+v", bound)
+	binder := rollout.NewBinder(before, rollout.Criteria{Originator: originator, Prompt: prompt, Allowed: []rollout.Match{match}})
+	var bound *rollout.Bound
+	r.poll("the record", func() bool {
+		if bound == nil {
+			bound, err = binder.Poll()
+		} else {
+			_, err = bound.Rollout.Poll()
+		}
+		must(r.t, err)
+		return bound != nil && bound.Turn.Done()
+	})
+	lines := r.lines("send")
+	if len(lines) != sent+1 || lines[sent].Text != prompt || lines[sent].Path != r.workspace() {
+		r.t.Errorf("sent %+v", lines[sent:])
 	}
-	if sent := r.lines("send"); len(sent) != 1 || sent[0].Text != prompt || sent[0].Path != r.workspace() {
+}
+
+// Each surface is a client of its own to Codex, and a prompt can come there changed.
+func TestTurns(t *testing.T) {
+	r := newRig(t, desk(t))
+	r.withCodex(script)
+	r.start(`{}`)
+	r.find()
+	r.one(composer)
+	const prompt = "Four_words *in* all?"
+	r.ask(prompt, rollout.MatchExact, "codex_work_desktop")
+	r.handOff("")
+	r.awaitDraft("")
+	r.switchFrom("ChatGPT Work", "Codex")
+	r.ask(prompt, rollout.MatchExact, "Codex Desktop")
+	r.restart(`{"surface": "Codex", "send": {"prompt": "escaped"}}`)
+	r.one(composer)
+	r.ask(prompt, rollout.MatchMarkdownEscaped, "Codex Desktop")
+	r.restart(`{"send": {"prompt": "newline", "delayMs": 100}}`)
+	r.one(composer)
+	r.ask(prompt, rollout.MatchTerminalLF, "codex_work_desktop")
+}
+
+// A Send without effect is a click and no more.
+func TestDeadSend(t *testing.T) {
+	r := newRig(t, desk(t))
+	r.start(`{"main": {"dead": ["send"]}}`)
+	r.find()
+	r.one(composer)
+	r.handOff("say")
+	r.awaitDraft("say")
+	r.press("Send", "press")
+	r.journalled("click", line{Control: "send"})
+	r.one(button("Send"))
+	if sent := r.lines("send"); len(sent) > 0 {
 		t.Errorf("sent %+v", sent)
 	}
 }

@@ -29,6 +29,7 @@ type rig struct {
 	t       *testing.T
 	session *session.Session
 	home    string
+	extra   []string // of the environment
 	journal string
 	process *process.Process
 	app     *atspi.App
@@ -105,8 +106,9 @@ refresh_interval_ms = 60000
 
 func (r *rig) env() []string {
 	env := slices.DeleteFunc(r.session.Env(), func(kv string) bool { return strings.HasPrefix(kv, "HOME=") })
-	return append(env, "HOME="+r.home, "PATH=/usr/bin:/bin", "LANG=C.UTF-8", asApp+"=1",
+	env = append(env, "HOME="+r.home, "PATH=/usr/bin:/bin", "LANG=C.UTF-8", asApp+"=1",
 		"CHATGPT_STANDIN_CODEX="+os.Getenv("BERTH_CODEX"), "CHATGPT_STANDIN_SCENARIO="+filepath.Join(r.home, "scenario.json"))
+	return append(env, r.extra...)
 }
 
 var appFlags = []string{"--ozone-platform=x11", "--force-renderer-accessibility", "--disable-gpu", "--disable-dev-shm-usage"}
