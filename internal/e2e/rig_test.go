@@ -41,6 +41,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	serveWiki()
 	status := m.Run()
 	for _, dir := range temporaries {
 		os.RemoveAll(dir)
@@ -91,6 +92,20 @@ func berthBinary(t *testing.T) string {
 }
 
 func setUp() error {
+	if err := withoutImage(); err != nil {
+		return err
+	}
+	cmd := exec.Command(prepared.berth, "runner", "setup", "podman", "--config", "../../testdata/sample/codex.json",
+		"--runner-option", "overlay="+prepared.overlay, "--name", image)
+	cmd.Env = environment()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
+	}
+	return nil
+}
+
+// withoutImage prepares what a test needs that has an image of its own.
+var withoutImage = sync.OnceValue(func() error {
 	if err := binaries(); err != nil {
 		return err
 	}
@@ -105,14 +120,8 @@ func setUp() error {
 	}
 	c := info.Capabilities
 	prepared.limits = c.MemoryLimit && c.PidsLimit && c.CPUWeight
-	cmd := exec.Command(prepared.berth, "runner", "setup", "podman", "--config", "../../testdata/sample/eval.json",
-		"--runner-option", "overlay="+prepared.overlay, "--name", image)
-	cmd.Env = environment()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
-	}
 	return nil
-}
+})
 
 // binaries finds or builds what is run, once.
 var binaries = sync.OnceValue(func() error {

@@ -13,12 +13,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/berth-run/berth/backends"
-	"github.com/berth-run/berth/backends/podman"
 	"github.com/berth-run/berth/internal/testrig"
 	"github.com/berth-run/berth/oci"
 )
@@ -35,38 +33,6 @@ func TestSessionInShards(t *testing.T) {
 			}
 		})
 	}
-}
-
-// desktopImages makes each suite's image once.
-var desktopImages = func() map[string]func() (string, error) {
-	images := map[string]func() (string, error){}
-	for _, suite := range testrig.Suites {
-		images[suite] = sync.OnceValues(func() (string, error) { return makeDesktopImage(suite) })
-	}
-	return images
-}()
-
-func makeDesktopImage(suite string) (string, error) {
-	if err := binaries(); err != nil {
-		return "", err
-	}
-	ctx := context.Background()
-	engine, err := podman.New(ctx, podman.Options{})
-	if err != nil {
-		return "", err
-	}
-	defer engine.Close()
-	bin := filepath.Dir(prepared.berth)
-	return testrig.DesktopImage(ctx, engine, suite, filepath.Join(bin, "berth-worker-linux-"+arch), filepath.Join(bin, "chatgpt-standin.deb"))
-}
-
-func desktopImage(t *testing.T, suite string) string {
-	t.Helper()
-	ref, err := desktopImages[suite]()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ref
 }
 
 // testLimit bounds one package's tests in a shard.

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -21,7 +22,7 @@ func (c *collection) batch(i int, b shardproto.Batch) {
 		c.counts.Cancelled += len(b.Requests)
 		return
 	}
-	session, err := c.open(i, b)
+	session, err := c.openWatched(i, b)
 	if err != nil {
 		c.failBatch(i, b, err)
 		return
@@ -80,14 +81,14 @@ func (c *collection) failBatch(i int, b shardproto.Batch, err error) {
 		c.counts.Cancelled += len(b.Requests)
 		return
 	}
-	kind := code.Of(err)
-	if kind == "" {
-		kind = code.ClientRunFailed
-	}
+	kind := codeOf(err)
 	for j, r := range b.Requests {
 		c.report(i, j, keyOf(b, r), client.Result{FailureKind: kind, Error: c.w.opts.Redact.String(code.Detail(err)), Infrastructure: true})
 	}
 }
+
+// codeOf is the code of a batch that couldn't be opened.
+func codeOf(err error) code.Code { return cmp.Or(code.Of(err), code.ClientRunFailed) }
 
 // acquire asks for a trial's turn and waits for it; false when the collection was cancelled first.
 func (c *collection) acquire(key shardproto.Key) bool {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/shardproto"
 	"github.com/berth-run/berth/session/client"
 )
 
@@ -28,10 +29,24 @@ func (c *collection) watchMemory(run func() client.Result) client.Result {
 	}
 	r.Metadata["oomKills"] = killed
 	if r.FailureKind != "" && r.FailureKind != code.Cancelled {
-		r.Error = fmt.Sprintf("the shard's memory limit was hit and %d process(es) killed; raise it with --runner-option memory= (%s: %s)", killed, r.FailureKind, r.Error)
+		r.Error = outOfMemory(killed, r.FailureKind, r.Error)
 		r.FailureKind, r.Infrastructure = code.OOMKilled, true
 	}
 	return r
+}
+
+// openWatched is open, with the same word on why it failed.
+func (c *collection) openWatched(i int, b shardproto.Batch) (client.Session, error) {
+	before := oomKills()
+	s, err := c.open(i, b)
+	if killed := oomKills() - before; err != nil && killed > 0 {
+		err = &code.Error{Code: code.OOMKilled, Detail: outOfMemory(killed, codeOf(err), code.Detail(err)), Err: err}
+	}
+	return s, err
+}
+
+func outOfMemory(killed int, kind code.Code, detail string) string {
+	return fmt.Sprintf("the shard's memory limit was hit and %d process(es) killed; raise it with --runner-option memory= (%s: %s)", killed, kind, detail)
 }
 
 // oomKills is the count so far, 0 where no memory controller is in force.

@@ -74,16 +74,41 @@ func TestKeepTurnsTheDeadMansSwitchOff(t *testing.T) {
 	}
 }
 
-func TestOOMKill(t *testing.T) {
+// fakeMemoryEvents gives the kernel's count of kills a place of its own, and the way to set it.
+func fakeMemoryEvents(t *testing.T) (write func(kills string)) {
+	t.Helper()
 	events := filepath.Join(t.TempDir(), "memory.events")
-	write := func(n string) {
-		if err := os.WriteFile(events, []byte("low 0\noom 3\noom_kill "+n+"\noom_group_kill 0\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	saved := memoryEvents
 	memoryEvents = []string{filepath.Join(t.TempDir(), "absent"), events}
 	t.Cleanup(func() { memoryEvents = saved })
+	write = func(n string) {
+		if err := os.WriteFile(events, []byte("low 0\noom 3\noom_kill "+n+"\noom_group_kill 0\n"), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	write("1")
+	return write
+}
+
+// TestOOMKillAtOpen: an app that doesn't fit may be killed before its first trial.
+func TestOOMKillAtOpen(t *testing.T) {
+	write := fakeMemoryEvents(t)
+	f := &fake{opening: func(context.Context) error {
+		write("3")
+		return code.Errorf(code.AppExited, "the app ended by itself (signal: killed)")
+	}}
+	b := start(t, f, nil)
+	b.collect(shardproto.Bundle{Batches: []shardproto.Batch{batch("a", "one")}})
+	b.follow()
+	got := b.result("0/0.json").Result
+	const want = "the shard's memory limit was hit and 2 process(es) killed; raise it with --runner-option memory= (app_exited: the app ended by itself (signal: killed))"
+	if got.FailureKind != code.OOMKilled || got.Error != want || !got.Infrastructure {
+		t.Errorf("%s: %s", got.FailureKind, got.Error)
+	}
+}
+
+func TestOOMKill(t *testing.T) {
+	write := fakeMemoryEvents(t)
 	tests := map[string]struct {
 		kills string
 		in    client.Result

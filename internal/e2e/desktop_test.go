@@ -1,0 +1,88 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/berth-run/berth/backends/podman"
+	"github.com/berth-run/berth/internal/testrig"
+)
+
+// desktopImages makes each suite's image once.
+var desktopImages = func() map[string]func() (string, error) {
+	images := map[string]func() (string, error){}
+	for _, suite := range testrig.Suites {
+		images[suite] = sync.OnceValues(func() (string, error) { return makeDesktopImage(suite) })
+	}
+	return images
+}()
+
+func makeDesktopImage(suite string) (string, error) {
+	if err := withoutImage(); err != nil {
+		return "", err
+	}
+	ctx := context.Background()
+	engine, err := podman.New(ctx, podman.Options{})
+	if err != nil {
+		return "", err
+	}
+	defer engine.Close()
+	bin := filepath.Dir(prepared.berth)
+	return testrig.DesktopImage(ctx, engine, suite, filepath.Join(bin, "berth-worker-linux-"+arch), filepath.Join(bin, "chatgpt-standin.deb"))
+}
+
+func desktopImage(t *testing.T, suite string) string {
+	t.Helper()
+	ref, err := desktopImages[suite]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ref
+}
+
+// newChatGPT is newProject for client chatgpt on a suite.
+func newChatGPT(t *testing.T, suite string, cases []object, change ...func(eval object)) *project {
+	t.Helper()
+	takePlace(t)
+	ref := desktopImage(t, suite)
+	chatgpt := func(eval object) { eval["client"] = "chatgpt" }
+	p := prepared.project(t, cases, append([]func(object){chatgpt}, change...)...)
+	p.useImage(ref)
+	return p
+}
+
+// useImage has the project's runs use another image.
+func (p *project) useImage(ref string) { p.options[0] = "image=" + ref }
+
+// damagedImage makes an image of another one with some files replaced, which goes with the test.
+func damagedImage(t *testing.T, ref string, replace func(container string)) string {
+	t.Helper()
+	container := podmanDo(t, "create", ref, "true")
+	replace(container)
+	damaged := "localhost/berth-e2e-damaged:" + container[:12]
+	podmanDo(t, "commit", "--quiet", container, damaged)
+	podmanDo(t, "rm", container)
+	t.Cleanup(func() { podmanDo(t, "rmi", damaged) })
+	return damaged
+}
+
+// putFile writes a file into a container that doesn't run.
+func putFile(t *testing.T, container, path, content string, mode os.FileMode) {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), filepath.Base(path))
+	if err := os.WriteFile(name, []byte(content), mode); err != nil {
+		t.Fatal(err)
+	}
+	podmanDo(t, "cp", name, container+":"+path)
+}
+
+// moveFile copies a file to another place in a container that doesn't run.
+func moveFile(t *testing.T, container, from, to string) {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), filepath.Base(to))
+	podmanDo(t, "cp", container+":"+from, name)
+	podmanDo(t, "cp", name, container+":"+to)
+}
