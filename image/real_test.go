@@ -1,6 +1,7 @@
 package image
 
 import (
+	"archive/tar"
 	"bufio"
 	"bytes"
 	"context"
@@ -77,7 +78,23 @@ func TestRealImage(t *testing.T) {
 		}
 		again.Close()
 	})
-	var second *Result
+	second := builtAgain(t, r, dir, first)
+	if second == nil {
+		return
+	}
+	defer second.Close()
+	t.Run("runs", func(t *testing.T) { runReal(t, second) })
+	t.Run("leaves nothing", func(t *testing.T) {
+		for _, f := range cacheFiles(t, dir) {
+			if strings.HasPrefix(f, "tmp/") {
+				t.Errorf("left behind: %s", f)
+			}
+		}
+	})
+}
+
+// builtAgain refreshes what first was built from, and compares.
+func builtAgain(t *testing.T, r Recipe, dir string, first *Result) (second *Result) {
 	t.Run("built again gives the same digest", func(t *testing.T) {
 		var err error
 		var ev events
@@ -92,19 +109,58 @@ func TestRealImage(t *testing.T) {
 			t.Errorf("digests %s and %s for packages\n%v\n%v", first.Digest, second.Digest, first.Packages, second.Packages)
 		}
 	})
+	return second
+}
+
+// TestRealDesktop builds the image of the ChatGPT app, for an app that asks for a small package, twice,
+// and runs its desktop's programs in rootless Podman.
+func TestRealDesktop(t *testing.T) {
+	real(t, "mmdebstrap", "npm", "podman")
+	dir := t.TempDir()
+	deb := debOf(t, ".xz", strings.Replace(aControl, "one (>= 1), two | three:any", "libnone (>= 9) | xclip (>= 0.1)", 1),
+		file{tar.Header{Name: "./usr/bin/chatgpt", Mode: 0o4755}, "#!/bin/sh\nexec xclip -version\n"})
+	r := Recipe{Client: "chatgpt", App: debFile(t, deb), Worker: workerFile(t)}
+	first := mustBuild(t, r, Options{CacheDir: dir})
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := builtAgain(t, r, dir, first)
 	if second == nil {
 		return
 	}
 	defer second.Close()
-	t.Run("runs", func(t *testing.T) { runReal(t, second) })
-	t.Run("leaves nothing", func(t *testing.T) {
-		for _, f := range cacheFiles(t, dir) {
-			if strings.HasPrefix(f, "tmp/") {
-				t.Errorf("left behind: %s", f)
-			}
-		}
-	})
+	runReal(t, second)
+	if out := podman(t, nil, "run", "--rm", "--network=none", "--entrypoint=/bin/sh", second.Ref, "-c", desktopChecks); out != "" {
+		t.Errorf("in the image:\n%s", out)
+	}
+	// As in a shard, where a file with a capability can't be executed at all.
+	if out := podman(t, nil, "run", "--rm", "--network=none", "--cap-drop=all", "--security-opt=no-new-privileges", "--entrypoint=gnome-keyring-daemon", second.Ref, "--version"); !strings.HasPrefix(out, "gnome-keyring-daemon: ") {
+		t.Errorf("the keyring says %q", out)
+	}
+	if out := podman(t, nil, "run", "--rm", "--network=none", "--user=0", "--entrypoint=/bin/sh", second.Ref, "-c", withCapability); out != "" {
+		t.Errorf("with a capability on its file:\n%s", out)
+	}
 }
+
+// desktopChecks is like insideChecks.
+const desktopChecks = `
+for p in Xvfb dbus-daemon gnome-keyring-daemon openbox xkbcomp; do command -v $p >/dev/null || echo "no $p"; done
+for p in /usr/libexec/at-spi-bus-launcher /usr/libexec/at-spi2-registryd /usr/libexec/gcr-prompter; do [ -x $p ] || echo "no $p"; done
+chatgpt 2>&1 | grep -q '^xclip version' || echo "the app says $(chatgpt 2>&1)"
+for c in e9 416 4e2d 3042 ac00 1f600; do [ -n "$(fc-list ":charset=$c")" ] || echo "no font for U+$c"; done
+fc-cache --system-only --verbose 2>/dev/null | grep 'new cache'
+[ ! -e /usr/lib/systemd/systemd ] || echo "systemd came along"
+`
+
+// withCapability shows that desktopChecks' keyring would fail: what Ubuntu's package has on its file,
+// cap_ipc_lock=ep, keeps it from being executed.
+const withCapability = `
+cp /usr/bin/gnome-keyring-daemon /tmp/it
+locked() { setpriv --bounding-set=-all --inh-caps=-all --no-new-privs --reuid=1000 --regid=1000 --clear-groups /tmp/it --version 2>&1; }
+locked | grep -q '^gnome-keyring-daemon: ' || echo "without one, it says $(locked)"
+python3 -c 'import os; os.setxattr("/tmp/it", "security.capability", bytes.fromhex("0100000200400000000000000000000000000000"))'
+locked | grep -q 'Operation not permitted' || echo "with one, it says $(locked)"
+`
 
 // TestRealLeftovers has the cache remove files of subordinate ids, as a build leaves them that was
 // killed together with its mmdebstrap.
@@ -264,7 +320,7 @@ rg --version >/dev/null && git --version >/dev/null && python3 -c 'import json' 
 [ "$(stat -c %a:%u /tmp/.X11-unix)" = 1777:0 ] || echo "/tmp/.X11-unix $(stat -c %a:%u /tmp/.X11-unix)"
 for d in /home/berth /run/berth /run/user/1000; do [ "$(stat -c %a:%u:%g $d)" = 700:1000:1000 ] || echo "$d $(stat -c %a:%u:%g $d)"; done
 find / -xdev -perm /6000 2>/dev/null | sed 's/^/setuid or setgid: /'
-find /var/log /var/cache /var/lib/apt/lists /usr/share/man -type f 2>/dev/null | sed 's/^/left over: /'
+find /var/log /var/cache /var/lib/apt/lists /usr/share/man -path /var/cache/fontconfig -prune -o -type f -print 2>/dev/null | sed 's/^/left over: /'
 python3 - <<'PY'
 import os
 for d, _, fs in os.walk('/usr'):

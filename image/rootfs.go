@@ -110,7 +110,7 @@ const unmetDepends = "satisfy:command-line : Depends: "
 // app, in its new home, reads all fonts again, which takes it 200 ms. The cache goes by the time stamps
 // of the folders, so they get here what the layer would give them.
 func cacheFonts(epoch int64) string {
-	return fmt.Sprintf(`[ ! -x "$1/usr/bin/fc-cache" ] || chroot "$1" sh -c 'find /usr/share/fonts /usr/local/share/fonts -type d -exec touch -d @%d {} +; fc-cache --system-only'`, epoch)
+	return fmt.Sprintf(`[ ! -x "$1/usr/bin/fc-cache" ] || chroot "$1" sh -c 'find -L /usr/share/fonts /usr/local/share/fonts -type d -exec touch -d @%d {} +; fc-cache --system-only'`, epoch)
 }
 
 // aptNetwork is how this machine's apt reaches a mirror: mmdebstrap reads none of its config.
