@@ -45,7 +45,8 @@ kept by content in ~/.cache/berth; a second set-up has nothing to do.
 Runner options (--runner-option key=value, repeatable):
 ` + runner.OptionsHelp(),
 		Example: `  berth runner setup podman --config eval.json
-  berth runner setup podman --config eval.json --runner-option packages=nodejs --runner-option overlay=./connectors`,
+  berth runner setup podman --config eval.json --runner-option packages=nodejs --runner-option overlay=./connectors
+  berth runner setup podman --config chatgpt.json --runner-option app=chatgpt_26.810.41047_amd64.deb`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.setup(c, args[0], f) },
 	}
