@@ -19,6 +19,7 @@ const (
 	KeyShift   Keysym = 0xffe1
 	KeyControl Keysym = 0xffe3
 	KeyAlt     Keysym = 0xffe9
+	KeyDelete  Keysym = 0xffff
 )
 
 // Keysym names a key by what it stands for.
