@@ -88,7 +88,7 @@ func run(c Config, sc scenario.Scenario, in *instance, profile, home string) (in
 	s := newStage()
 	s.home, s.storage = home, openStorage
 	s.journal = &journal{path: journalPath(sc, home)}
-	s.engine = engine.New(codexPath(), c.Stderr, s.fail)
+	s.engine = engine.New(codexPath(), c.Stderr, s.lost)
 	s.crash = func(how scenario.Crash) { crash(how, s.journal, crashed) }
 	defer s.engine.Close()
 

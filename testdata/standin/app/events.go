@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"slices"
 
 	"github.com/berth-run/berth/testdata/standin/scenario"
@@ -77,17 +76,9 @@ func (s *stage) changeModel() {
 	s.advance()
 }
 
-// switchTo changes the surface; the draft stays. Codex is started for it, so that Send needn't wait.
+// switchTo changes the surface; the draft stays. Codex is started for it when there is something to send.
 func (s *stage) switchTo(to scenario.Surface) {
 	s.now.Surface = to
 	s.journal.log(entry{Event: "surface", Run: s.run, Surface: to})
 	s.wake()
-	go s.ready(to)
-}
-
-// ready has Codex run for a surface.
-func (s *stage) ready(surface scenario.Surface) {
-	if err := s.engine.Ensure(context.Background(), originators[surface]); err != nil {
-		s.journal.log(entry{Event: "engine", Text: err.Error()})
-	}
 }

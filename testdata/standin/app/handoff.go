@@ -15,6 +15,8 @@ type Reply struct {
 	HangMS int    `json:"hangMs,omitempty"`
 	// Scenario is the one that began.
 	Scenario *scenario.Scenario `json:"scenario,omitempty"`
+
+	then func() // when it has been said
 }
 
 // open follows a link that a second start hands over: codex://new?path=…&prompt=…, answered before
@@ -49,13 +51,14 @@ func (s *stage) handOff(q url.Values) Reply {
 	}
 	path, prompt := q.Get("path"), q.Get("prompt")
 	s.journal.log(entry{Event: "handoff", Run: s.run, Text: prompt, Path: path})
-	if h.Crash != scenario.CrashNone {
-		go s.crash(h.Crash)
-	}
-	if !h.Ignored && h.Crash == scenario.CrashNone {
+	r := Reply{Exit: h.Exit, HangMS: h.HangMS}
+	switch {
+	case h.Crash != scenario.CrashNone:
+		r.then = func() { s.crash(h.Crash) }
+	case !h.Ignored:
 		s.after(s.run, h.SettleMS, func() { s.route(h, path, prompt) })
 	}
-	return Reply{Exit: h.Exit, HangMS: h.HangMS}
+	return r
 }
 
 // route opens a new thread with a draft. Before the main screen there is nothing to open it in.

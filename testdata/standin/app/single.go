@@ -73,11 +73,20 @@ func (in *instance) serve(s *stage) {
 		}
 		go func() {
 			defer conn.Close()
-			var link string
-			if json.NewDecoder(conn).Decode(&link) == nil {
-				_ = json.NewEncoder(conn).Encode(s.open(link)) // it may have gone
-			}
+			s.answer(conn)
 		}()
+	}
+}
+
+func (s *stage) answer(conn net.Conn) {
+	var link string
+	if json.NewDecoder(conn).Decode(&link) != nil {
+		return
+	}
+	r := s.open(link)
+	_ = json.NewEncoder(conn).Encode(r) // it may have gone
+	if r.then != nil {
+		r.then()
 	}
 }
 

@@ -36,7 +36,7 @@ func (s *stage) send(text string) {
 func (s *stage) turn(run, seq int, p engine.Prompt) {
 	id, err := s.engine.Send(context.Background(), p, func(u engine.Update) { s.update(run, seq, u) })
 	if err != nil {
-		s.fail(err)
+		s.fail(run, err)
 		return
 	}
 	s.journal.log(entry{Event: "turn", Run: run, Thread: id, Path: p.Path})
@@ -62,12 +62,31 @@ func (s *stage) update(run, seq int, u engine.Update) {
 	}
 }
 
+// ready has Codex run for the surface that the app begins with.
+func (s *stage) ready(surface scenario.Surface) {
+	e := entry{Event: "codex", Surface: surface}
+	if err := s.engine.Ensure(context.Background(), originators[surface]); err != nil {
+		e.Text = err.Error() // whoever sends something is told
+	}
+	s.journal.log(e)
+}
+
+// lost shows that Codex has ended.
+func (s *stage) lost(err error) {
+	s.mu.Lock()
+	run := s.run
+	s.mu.Unlock()
+	s.fail(run, err)
+}
+
 // fail shows that Codex can't go on.
-func (s *stage) fail(err error) {
+func (s *stage) fail(run int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.journal.log(entry{Event: "engine", Run: s.run, Text: err.Error()})
-	s.show(view{Screen: broken, Title: err.Error()})
+	s.journal.log(entry{Event: "failed", Run: run, Text: err.Error()})
+	if s.run == run {
+		s.show(view{Screen: broken, Title: err.Error()})
+	}
 }
 
 // recorded is a prompt as Codex gets it.

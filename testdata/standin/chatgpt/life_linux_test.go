@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/berth-run/berth/session/atspi"
+	"github.com/berth-run/berth/session/client/rollout"
 	"github.com/berth-run/berth/session/sessiontest"
 )
 
@@ -55,9 +56,9 @@ func TestEnds(t *testing.T) {
 		"its window closes": {`{` + noKeyring + `}`, "exit status 0", func(r *rig) {
 			must(r.t, r.display.Press(r.t.Context(), 0xffe9, 0xffc1)) // Alt+F4
 		}},
-		"crash":             {`{` + noKeyring + `, "screens": [{"kind": "blank", "crash": "exit"}]}`, "exit status 133", nil},
-		"crash at Send":     {`{` + noKeyring + `, "handoff": {"crash": "kill"}}`, "signal: killed", func(r *rig) { r.second("codex://new?prompt=x") }},
-		"killed at a scene": {`{` + noKeyring + `, "main": {"crash": "kill"}}`, "signal: killed", nil},
+		"crash":                     {`{` + noKeyring + `, "screens": [{"kind": "blank", "crash": "exit"}]}`, "exit status 133", nil},
+		"crash at a hand-off":       {`{` + noKeyring + `, "handoff": {"crash": "kill"}}`, "signal: killed", func(r *rig) { r.second("codex://new?prompt=x") }},
+		"killed at the main screen": {`{` + noKeyring + `, "main": {"crash": "kill"}}`, "signal: killed", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, s)
@@ -116,4 +117,33 @@ func TestNotAccessible(t *testing.T) {
 	if found := tree.Find(composer); len(found) > 0 {
 		t.Errorf("found %v", found)
 	}
+}
+
+// A Codex that ends is told of, and one that is needed again is started.
+func TestCodexThatEnds(t *testing.T) {
+	r := newRig(t, desk(t))
+	r.withCodex(script)
+	r.start(`{` + noKeyring + `}`)
+	r.find()
+	r.one(composer)
+	r.journalled("codex", line{})
+	for _, pid := range r.codex() {
+		must(t, syscall.Kill(pid, syscall.SIGKILL))
+	}
+	r.one(heading("Something went wrong"))
+	r.press("Try again", "press")
+	r.one(composer)
+	r.ask("Four words?", rollout.MatchExact, "codex_work_desktop")
+}
+
+// codex are the processes of the app's Codex.
+func (r *rig) codex() (pids []int) {
+	r.t.Helper()
+	for _, pid := range family(r.t, r.process.PID()) {
+		line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline") // it may have ended
+		if strings.Contains(string(line), "\x00app-server\x00") {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
