@@ -86,6 +86,18 @@ func (a *app) watch() {
 	}
 }
 
+// ending is why the app has ended, or is about to; nil when it isn't.
+func (a *app) ending() error {
+	timer := time.NewTimer(2 * causeWait)
+	defer timer.Stop()
+	select {
+	case <-a.alive.Done():
+		return context.Cause(a.alive)
+	case <-timer.C:
+		return nil
+	}
+}
+
 func desktopEnded(d desktop) error {
 	err := d.Err()
 	c := code.Of(err)

@@ -40,6 +40,9 @@ type Limits struct {
 	Handoff time.Duration
 }
 
+// poll is how often a record is looked at. Nothing tells of its growth here, and a look costs little.
+const poll = 100 * time.Millisecond
+
 func (o Options) orDefault() Options {
 	o.AppPath = cmp.Or(o.AppPath, os.Getenv("MST_CHATGPT_APP_PATH"), DefaultAppPath)
 	o.CodexPath = cmp.Or(o.CodexPath, os.Getenv("MST_CHATGPT_CODEX_PATH"), engine.DefaultPath)
@@ -47,6 +50,7 @@ func (o Options) orDefault() Options {
 	if o.Redact == nil {
 		o.Redact = &redact.Set{}
 	}
+	o.Limits.Turn.Poll = cmp.Or(o.Limits.Turn.Poll, poll)
 	o.Limits.Turn = o.Limits.Turn.OrDefault()
 	o.Limits.Settle = cmp.Or(o.Limits.Settle, 500*time.Millisecond)
 	o.Limits.Handoff = cmp.Or(o.Limits.Handoff, 20*time.Second)

@@ -23,8 +23,10 @@ func (s *batch) ready(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.life.step(StepPreflight, func() error { return s.preflight(ctx) }); err != nil {
-		return err
+	if len(s.batch.Servers) > 0 {
+		if err := s.life.step(StepPreflight, func() error { return s.preflight(ctx) }); err != nil {
+			return err
+		}
 	}
 	return s.life.step(StepProbe, func() error {
 		return s.codex(s.env.withTokens(codexconfig.TokenEnv(s.batch.Servers))).Probe(ctx, "berth", s.batch.Servers, &s.readiness)
@@ -66,11 +68,8 @@ func (s *batch) login(ctx context.Context) error {
 }
 
 func (s *batch) preflight(ctx context.Context) error {
-	if len(s.batch.Servers) == 0 {
-		return nil
-	}
 	env := maps.Clone(s.env)
-	delete(env, "CODEX_HOME") // the servers' own business it isn't
+	delete(env, "CODEX_HOME") // it is the app's business
 	all, err := mcp.Preflight(ctx, s.batch.Servers, mcp.Options{Env: env.plain(), Dir: s.profile.workspace, Redact: s.redact})
 	s.readiness.MCPPreflight = all
 	return err

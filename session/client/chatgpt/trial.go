@@ -143,8 +143,12 @@ func (r *run) follow(ctx context.Context, binder *rollout.Binder, sent error) er
 	w := &turn.Watch{Limits: r.s.client.opts.Limits.Turn, Handed: time.Now(), Binder: binder, App: r.s.app.alive}
 	err := w.Follow(ctx)
 	r.bound = w.Bound()
-	if code.Of(err) == code.NoMatchingSession && sent != nil {
+	switch {
+	case code.Of(err) == code.NoMatchingSession && sent != nil:
 		return sent
+	case err == nil && r.bound.Turn.Status == rollout.Aborted:
+		// An engine whose app is gone says no more than that it was interrupted.
+		return r.s.app.ending()
 	}
 	return err
 }

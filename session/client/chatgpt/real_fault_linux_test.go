@@ -1,0 +1,325 @@
+package chatgpt
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+
+	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/session/client"
+	"github.com/berth-run/berth/session/client/private"
+	"github.com/berth-run/berth/session/sessiontest"
+)
+
+// plain is an app that shows its composer at once.
+const plain = `{}`
+
+// failureFiles are the evidence of a trial that failed after its record was found.
+func failureFiles(label string) []string {
+	return []string{"matched-rollout", label + "-screenshot.png", "accessibility-tree.txt", "chatgpt-app.log"}
+}
+
+// TestStalledThenNext: a trial whose turn stands still fails; the app is started anew with the same
+// profile, and the next trial runs.
+func TestStalledThenNext(t *testing.T) {
+	r := newRig(t, script, plain)
+	r.client.opts.Limits.Turn.Stall = 2 * time.Second
+	s := r.open()
+	first := s.(closing).Session.(*batch).app.process.PID()
+	res := s.Run(within(t, time.Minute), client.Trial{CaseID: "stalled", Prompt: "hang"})
+	if res.FailureKind != code.Timeout || res.Infrastructure || !res.Submitted || !strings.Contains(res.Error, "has not grown for 2s") {
+		t.Fatalf("%s: %s (infrastructure %v)", res.FailureKind, res.Error, res.Infrastructure)
+	}
+	if files := r.files(res); !slices.Equal(files, failureFiles("stall")) {
+		t.Errorf("evidence %v", files)
+	}
+	if p := processesWith(t, r.client.opts.Home); len(p) != 0 {
+		t.Errorf("left after a failed trial: %v", p)
+	}
+	r.client.opts.Limits.Turn.Stall = time.Minute
+	next := r.passes(s, client.Trial{CaseID: "next", Prompt: "hello"})
+	if again := s.(closing).Session.(*batch).app.process.PID(); again == first || next.Steps[StepPrepare] == 0 {
+		t.Errorf("the app wasn't started anew: steps %v", next.Steps)
+	}
+	if l := next.Telemetry["batchLifecycle"].(map[string]any); l["recoveryCount"] != 1 {
+		t.Errorf("lifecycle %v", l)
+	}
+	if n := r.journal()["send"]; n != 2 {
+		t.Errorf("%d prompts were sent, want 2", n)
+	}
+}
+
+// during runs a trial that hangs, and meanwhile does something once its prompt is recorded.
+func (r *rig) during(s client.Session, do func()) client.Result {
+	r.t.Helper()
+	done := make(chan client.Result, 1)
+	go func() { done <- s.Run(within(r.t, time.Minute), client.Trial{CaseID: "case", Prompt: "hang"}) }()
+	pattern := filepath.Join(r.client.opts.Home, ".codex/sessions/*/*/*/rollout-*.jsonl")
+	for ctx := within(r.t, time.Minute); ; {
+		paths, _ := filepath.Glob(pattern)
+		if slices.ContainsFunc(paths, func(p string) bool {
+			b, _ := os.ReadFile(p)
+			return strings.Contains(string(b), `"UserMessage"`)
+		}) {
+			break
+		}
+		select {
+		case res := <-done:
+			r.t.Fatalf("ended before: %s: %s", res.FailureKind, res.Error)
+		case <-ctx.Done():
+			r.t.Fatal("no record of the prompt")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	do()
+	return <-done
+}
+
+// TestAppKilled: an app that ends in the middle of a turn ends the trial at once, and the next one has
+// another app.
+func TestAppKilled(t *testing.T) {
+	r := newRig(t, script, plain)
+	s := r.open()
+	app := s.(closing).Session.(*batch).app.process
+	res := r.during(s, func() { must(t, syscall.Kill(app.PID(), syscall.SIGKILL)) })
+	if res.FailureKind != code.AppExited || !res.Submitted || res.Infrastructure || !strings.Contains(res.Error, "signal: killed") {
+		t.Errorf("%s: %s (infrastructure %v)", res.FailureKind, res.Error, res.Infrastructure)
+	}
+	if res.SessionID == "" || res.Trace == nil || res.Metadata["evidence"] == nil {
+		t.Errorf("the record wasn't kept: %+v", res)
+	}
+	r.passes(s, client.Trial{CaseID: "next", Prompt: "hello"})
+}
+
+// TestDesktopKilled: so does a desktop that ends, by the name of what ended.
+func TestDesktopKilled(t *testing.T) {
+	for name, tc := range map[string]struct {
+		program string
+		want    code.Code
+		text    string
+	}{
+		"display":  {"Xvfb", code.SessionFailed, "display (Xvfb) ended: signal: killed"},
+		"bus":      {"dbus-daemon --session", code.SessionFailed, "bus (dbus-daemon) ended: signal: killed"},
+		"keyring":  {"gnome-keyring-daemon", code.KeyringAbsent, "keyring (gnome-keyring-daemon) ended: signal: killed"},
+		"registry": {"at-spi2-registryd", code.SessionFailed, "registry (at-spi2-registryd) ended: signal: killed"},
+		"windows":  {"openbox", code.SessionFailed, "windows (openbox) ended: signal: killed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, script, plain)
+			s := r.open()
+			runtime := sessiontest.Getenv(r.desktop, "XDG_RUNTIME_DIR")
+			res := r.during(s, func() { killService(t, runtime, tc.program) })
+			if res.FailureKind != tc.want || !res.Submitted || !res.Infrastructure || !strings.Contains(res.Error, tc.text) {
+				t.Errorf("%s: %s (infrastructure %v)", res.FailureKind, res.Error, res.Infrastructure)
+			}
+			if name == "display" {
+				r.desktop = sessiontest.Start(t)
+				r.passes(s, client.Trial{CaseID: "next", Prompt: "hello"})
+				return
+			}
+			next := s.Run(within(t, time.Minute), client.Trial{CaseID: "next", Prompt: "hello"})
+			if next.FailureKind != tc.want || next.Submitted || !next.Infrastructure {
+				t.Errorf("the next: %s: %s", next.FailureKind, next.Error)
+			}
+		})
+	}
+}
+
+// killService kills the session's service whose command line has text in it.
+func killService(t *testing.T, runtime, text string) {
+	t.Helper()
+	for _, p := range processesWith(t, runtime) {
+		dir, cmdline, _ := strings.Cut(p, " ")
+		if program, args, _ := strings.Cut(cmdline, " "); strings.Contains(filepath.Base(program)+" "+args, text) {
+			pid, err := strconv.Atoi(filepath.Base(dir))
+			must(t, err)
+			must(t, syscall.Kill(pid, syscall.SIGKILL))
+			return
+		}
+	}
+	t.Fatalf("no %s in %v", text, processesWith(t, runtime))
+}
+
+// TestHandoffRefused: a second start that fails is a trial that wasn't submitted.
+func TestHandoffRefused(t *testing.T) {
+	r := newRig(t, script, `{"handoff": {"after": 1, "exit": 3}}`)
+	s := r.open()
+	res := s.Run(within(t, time.Minute), client.Trial{CaseID: "refused", Prompt: "hello"})
+	if res.FailureKind != code.URLHandoffFailed || res.Submitted || !res.Infrastructure || !strings.Contains(res.Error, "exit status 3") {
+		t.Errorf("%s: %s (submitted %v)", res.FailureKind, res.Error, res.Submitted)
+	}
+	if files := r.files(res); !slices.Equal(files, failureFiles("submit")[1:]) {
+		t.Errorf("evidence %v", files)
+	}
+	if n := r.journal()["send"]; n != 0 || len(r.requests()) != 0 {
+		t.Errorf("%d prompts were sent", n)
+	}
+}
+
+// TestOpenFails: a batch that can't be opened says why, keeps what showed it, and leaves nothing.
+func TestOpenFails(t *testing.T) {
+	for name, tc := range map[string]struct {
+		scenario string
+		spoil    func(*rig)
+		want     code.Code
+		text     string
+		files    bool
+	}{
+		"a screen that nobody knows": {`{"screens": [{"kind": "unknown", "title": "What's new"}]}`, func(*rig) {}, code.StateTransitionUnobserved, "", true},
+		"an app that ends":           {`{"splash": {"crash": "exit", "delayMs": 60000}}`, func(*rig) {}, code.AppExited, "exit status 133", true},
+		"a locked keyring":           {plain, (*rig).lockKeyring, code.KeyringLocked, "login keyring is locked", false},
+		"a profile that is there":    {plain, func(r *rig) { must(r.t, os.Mkdir(r.client.opts.Home, 0o700)) }, code.HomeNotFresh, "is there already", false},
+		"no app":                     {plain, func(r *rig) { r.client.opts.AppPath = "/no/such/app" }, code.AppPathInvalid, "/no/such/app", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, script, tc.scenario)
+			r.client.opts.Limits.Driver.FirstUI = 10 * time.Second
+			tc.spoil(r)
+			_, err := r.client.Open(within(t, time.Minute), r.batch)
+			if code.Of(err) != tc.want || !strings.Contains(err.Error(), tc.text) {
+				r.show()
+				t.Fatalf("error %v, want %s with %q", err, tc.want, tc.text)
+			}
+			kept, _ := filepath.Glob(filepath.Join(r.batch.EvidenceDir, "prepare-*", "prepare-screenshot.png"))
+			if (len(kept) == 1) != tc.files {
+				t.Errorf("pictures %v", kept)
+			}
+			if tc.want == code.HomeNotFresh {
+				must(t, private.CheckDir(r.client.opts.Home)) // it's another's
+				must(t, os.Remove(r.client.opts.Home))
+			}
+			r.checkGone()
+		})
+	}
+}
+
+func (r *rig) lockKeyring() {
+	r.t.Helper()
+	var locked []dbus.ObjectPath
+	var prompt dbus.ObjectPath
+	login := []dbus.ObjectPath{"/org/freedesktop/secrets/collection/login"}
+	call := r.desktop.Bus().Object("org.freedesktop.secrets", "/org/freedesktop/secrets").Call("org.freedesktop.Secret.Service.Lock", 0, login)
+	must(r.t, call.Store(&locked, &prompt))
+}
+
+// TestKeyringLostWhileStarting: an app on its splash for want of its secrets isn't waited for.
+func TestKeyringLostWhileStarting(t *testing.T) {
+	r := newRig(t, script, `{"splash": {"until": "never"}}`)
+	opened := make(chan error, 1)
+	go func() {
+		_, err := r.client.Open(within(t, time.Minute), r.batch)
+		opened <- err
+	}()
+	journal := filepath.Join(r.dir, "state", "chatgpt-standin.jsonl")
+	for ctx := within(t, time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if b, _ := os.ReadFile(journal); strings.Contains(string(b), `"scenario"`) {
+			break
+		}
+		must(t, ctx.Err())
+	}
+	r.lockKeyring()
+	if err := <-opened; code.Of(err) != code.KeyringLocked {
+		t.Errorf("error %v", err)
+	}
+	r.checkGone()
+}
+
+// TestTools: what a variant says of its servers is held against what was called; that needs no new start
+// of the app.
+func TestTools(t *testing.T) {
+	r := newRig(t, script, plain)
+	r.batch.Options = json.RawMessage(`{"requireMcpCalls": true}`)
+	r.batch.Servers = []client.Server{notes(t, "my-notes")}
+	s := r.open()
+	first := s.(closing).Session.(*batch).app.process.PID()
+	res := s.Run(within(t, time.Minute), client.Trial{CaseID: "none", Prompt: "hello"})
+	if res.FailureKind != code.ClientRunFailed || res.Infrastructure || !strings.Contains(res.Error, "requireMcpCalls") {
+		t.Errorf("%s: %s", res.FailureKind, res.Error)
+	}
+	next := r.passes(s, client.Trial{CaseID: "one", Prompt: "add 19 and 23"})
+	if again := s.(closing).Session.(*batch).app.process.PID(); again != first {
+		t.Error("the app was started anew")
+	}
+	if sel := next.Telemetry["mcpSelection"].(map[string]any); sel["status"] != "ok" || sel["configuredMcpCallCount"] != 1 {
+		t.Errorf("selection %v", sel)
+	}
+}
+
+// TestUpstream: a gateway that refuses isn't the app's failure.
+func TestUpstream(t *testing.T) {
+	r := newRig(t, script, plain)
+	s := r.open()
+	res := s.Run(within(t, time.Minute), client.Trial{CaseID: "429", Prompt: "429"})
+	if res.FailureKind != code.ClientRunFailed || !res.Infrastructure || !res.Submitted || !strings.Contains(res.Error, "HTTP 429") {
+		t.Errorf("%s: %s (infrastructure %v)", res.FailureKind, res.Error, res.Infrastructure)
+	}
+}
+
+// TestLeftBehind: an agent that leaves processes in sessions of their own and locks its workspace.
+func TestLeftBehind(t *testing.T) {
+	r := newRig(t, script, plain)
+	s := r.open()
+	res := r.passes(s, client.Trial{CaseID: "left", Prompt: "leave"})
+	if !strings.Contains(res.Trace.FinalText, "left") {
+		t.Errorf("answer %q", res.Trace.FinalText)
+	}
+	must(t, s.Close(context.Background())) // looks for what is left
+}
+
+// TestEnvironmentOfCommands: an agent finds the app's environment, and nothing of the worker's.
+func TestEnvironmentOfCommands(t *testing.T) {
+	t.Setenv("BERTH_TEST_INHERITED", "yes")
+	r := newRig(t, script, plain)
+	r.batch.Options = json.RawMessage(`{"env": {"FROM_CONFIG": "yes"}}`)
+	s := r.open()
+	env := r.passes(s, client.Trial{CaseID: "env", Prompt: "env"}).Trace.FinalText
+	for text, want := range map[string]bool{
+		"FROM_CONFIG=yes": true, "BERTH_TEST_INHERITED": false, "HOME=" + r.client.opts.Home: true,
+		fmt.Sprintf("CODEX_HOME=%s/.codex", r.client.opts.Home): true, "GTK_MODULES=gail:atk-bridge": true,
+	} {
+		if strings.Contains(env, text) != want {
+			t.Errorf("%s in the environment: %v, want %v:\n%s", text, !want, want, env)
+		}
+	}
+}
+
+// TestAPIKey: the real Codex stores the key in the desktop's keyring, which is empty after the batch.
+func TestAPIKey(t *testing.T) {
+	r := newRig(t, script, plain)
+	key := filepath.Join(r.dir, "key")
+	must(t, os.WriteFile(key, []byte("sk-test-0123456789\n"), 0o600))
+	r.batch.Inference = client.Inference{Mode: client.ModeAPIKey, TokenFile: key}
+	s := r.open()
+	if ready := s.Readiness(); ready.Login != "verified" || ready.Inference != "api-key" {
+		t.Errorf("readiness %+v", ready)
+	}
+	if n := r.secrets(); n == 0 {
+		t.Error("nothing is in the keyring")
+	}
+	if _, err := os.Stat(filepath.Join(r.client.opts.Home, ".codex", "auth.json")); err == nil {
+		t.Error("the key is in a file")
+	}
+	must(t, s.Close(context.Background()))
+	if n := r.secrets(); n != 0 {
+		t.Errorf("%d secrets are left in the keyring", n)
+	}
+}
+
+// secrets counts what is in the login keyring.
+func (r *rig) secrets() int {
+	r.t.Helper()
+	v, err := r.desktop.Bus().Object("org.freedesktop.secrets", "/org/freedesktop/secrets/collection/login").GetProperty("org.freedesktop.Secret.Collection.Items")
+	must(r.t, err)
+	items, _ := v.Value().([]dbus.ObjectPath)
+	return len(items)
+}
