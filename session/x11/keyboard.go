@@ -3,6 +3,7 @@ package x11
 import (
 	"context"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/jezek/xgb/xproto"
 )
@@ -72,7 +73,8 @@ func (k *Keyboard) Type(ctx context.Context, text string) (n int, err error) {
 		n, added = k.fit(text)
 	}
 	if n == 0 && text != "" {
-		return 0, fmt.Errorf("%w for %q, and none is unused", ErrNoKey, text[:1])
+		first, _ := utf8.DecodeRuneInString(text)
+		return 0, fmt.Errorf("%w for %q, and none is unused", ErrNoKey, first)
 	}
 	return n, k.display.within(ctx, func() error {
 		if err := k.assign(added); err != nil {
