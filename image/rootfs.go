@@ -77,10 +77,9 @@ func (b *build) mmdebstrap(ctx context.Context, tmp string) (*exec.Cmd, *lines) 
 	if len(b.plan.Packages) > 0 {
 		args = append(args, "--include="+strings.Join(b.plan.Packages, ","))
 	}
-	if d := b.plan.depends(); d != "" {
-		args = append(args, "--customize-hook="+satisfy(d))
+	for _, h := range b.hooks() {
+		args = append(args, "--customize-hook="+h)
 	}
-	args = append(args, "--customize-hook="+cacheFonts(b.plan.Epoch))
 	for _, o := range aptNetwork(ctx) {
 		args = append(args, "--aptopt="+o)
 	}
@@ -89,28 +88,11 @@ func (b *build) mmdebstrap(ctx context.Context, tmp string) (*exec.Cmd, *lines) 
 	cmd.Env = append(cmd.Env, "TMPDIR="+tmp, fmt.Sprintf("SOURCE_DATE_EPOCH=%d", b.plan.Epoch), "LC_ALL=C.UTF-8")
 	said := &lines{each: func(s string) {
 		if d, ok := strings.CutPrefix(s, "I: "); ok {
-			b.report.emit(Event{Step: StepRoot, Detail: d})
+			b.report.emit(Event{Step: StepRoot, Detail: hookName(d)})
 		}
 	}}
 	cmd.Stderr = said
 	return cmd, said
-}
-
-// satisfy is a hook of mmdebstrap's that installs what a package depends on, as mmdebstrap itself
-// installs the rest: by the apt of this machine, which knows the way to the mirror, with dpkg in the
-// root. depends was checked: it has no quote.
-func satisfy(depends string) string {
-	return `APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" apt-get -o DPkg::Chroot-Directory="$1" --yes --no-install-recommends satisfy '` + depends + `'`
-}
-
-// unmetDepends is how apt begins the line on a dependency that satisfy can't install.
-const unmetDepends = "satisfy:command-line : Depends: "
-
-// cacheFonts is a hook that makes fontconfig's cache as the image's own: without it every start of an
-// app, in its new home, reads all fonts again, which takes it 200 ms. The cache goes by the time stamps
-// of the folders, so they get here what the layer would give them.
-func cacheFonts(epoch int64) string {
-	return fmt.Sprintf(`[ ! -x "$1/usr/bin/fc-cache" ] || chroot "$1" sh -c 'find -L /usr/share/fonts /usr/local/share/fonts -type d -exec touch -d @%d {} +; fc-cache --system-only'`, epoch)
 }
 
 // aptNetwork is how this machine's apt reaches a mirror: mmdebstrap reads none of its config.
