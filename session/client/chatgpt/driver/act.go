@@ -3,7 +3,6 @@ package driver
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/berth-run/berth/internal/code"
@@ -18,23 +17,23 @@ func (r *run) press(ctx context.Context, step string, n *atspi.Node, c Control) 
 		return true, err
 	}
 	at := time.Now()
-	err = r.app.Do(ctx, n, c.Actions...)
-	if untouched(err) {
+	action, err := r.app.DoOne(ctx, n, c.Actions...)
+	if action == "" {
 		return false, err
 	}
-	r.record(Action{At: at, Step: step, Role: n.Role.String(), Name: n.Name, Action: strings.Join(c.Actions, "/"), Error: code.Of(err)})
+	r.record(Action{At: at, Step: step, Role: n.Role.String(), Name: n.Name, Action: action, Error: code.Of(err)})
 	return true, err
-}
-
-// untouched tells whether err means that the app wasn't asked for anything.
-func untouched(err error) bool {
-	return errors.Is(err, atspi.ErrNotOne) || errors.Is(err, atspi.ErrUnavailable) && !errors.Is(err, atspi.ErrRefused)
 }
 
 // changed tells whether an error may come of a control that isn't what it was when it was seen; the
 // next look will tell.
 func changed(err error) bool {
-	return untouched(err) || errors.Is(err, errGeometry) || errors.Is(err, atspi.ErrBus)
+	for _, cause := range []error{atspi.ErrUnavailable, atspi.ErrNotOne, atspi.ErrBus, errGeometry} {
+		if errors.Is(err, cause) {
+			return true
+		}
+	}
+	return false
 }
 
 // afford fails when nothing more may be done to the app.

@@ -152,5 +152,5 @@ func (r *run) fail(ctx context.Context, err error) error {
 
 // late tells whether err says that limited's time is over while ctx's isn't.
 func late(ctx, limited context.Context, err error) bool {
-	return errors.Is(err, atspi.ErrDeadline) && limited.Err() != nil && ctx.Err() == nil
+	return code.Of(err) == code.DeadlineExceeded && limited.Err() != nil && ctx.Err() == nil
 }

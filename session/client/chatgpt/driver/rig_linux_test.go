@@ -3,6 +3,7 @@ package driver_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,8 +49,8 @@ func appPath(t testing.TB) string {
 	return path
 }
 
-// newRig starts the app with a scenario, and a driver with limits.
-func newRig(t testing.TB, scenario map[string]any, limits driver.Limits) *rig {
+// newRig starts the app with a scenario and without some of its flags, and a driver with limits.
+func newRig(t testing.TB, scenario map[string]any, limits driver.Limits, without ...string) *rig {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts a desktop and Chromium")
@@ -60,16 +61,16 @@ func newRig(t testing.TB, scenario map[string]any, limits driver.Limits) *rig {
 	r := &rig{t: t, path: appPath(t)}
 	sessiontest.Need(t, "/usr/bin/chromium", "chromium")
 	r.session, r.home = sessiontest.Start(t), t.TempDir()
-	r.start(scenario)
+	r.start(scenario, slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return slices.Contains(without, f) }))
 	r.drive(limits)
 	return r
 }
 
-func (r *rig) start(scenario map[string]any) {
+func (r *rig) start(scenario map[string]any, args []string) {
 	r.t.Helper()
 	r.write("scenario.json", scenario)
 	var err error
-	r.process, err = process.Start(process.Spec{Path: r.path, Args: flags, Dir: r.home, Env: r.env()})
+	r.process, err = process.Start(process.Spec{Path: r.path, Args: args, Dir: r.home, Env: r.env()})
 	must(r.t, err)
 	r.t.Cleanup(func() {
 		if r.t.Failed() {
@@ -106,8 +107,11 @@ var flags = []string{
 func (r *rig) env() []string {
 	env := slices.DeleteFunc(r.session.Env(), func(kv string) bool { return strings.HasPrefix(kv, "HOME=") })
 	return append(env, "HOME="+r.home, "PATH=/usr/bin:/bin", "LANG=C.UTF-8",
-		"CHATGPT_STANDIN_SCENARIO="+filepath.Join(r.home, "scenario.json"))
+		"CHATGPT_STANDIN_CODEX="+codexPath(), "CHATGPT_STANDIN_SCENARIO="+filepath.Join(r.home, "scenario.json"))
 }
+
+// codexPath is where the app's Codex is.
+func codexPath() string { return cmp.Or(os.Getenv("BERTH_CODEX"), "/opt/codex/bin/codex") }
 
 // write writes a scenario, with the rig's journal in it, and gives its path.
 func (r *rig) write(name string, scenario map[string]any) string {
@@ -149,13 +153,23 @@ func (r *rig) look() {
 func (r *rig) clear(t testing.TB) {
 	t.Helper()
 	r.begin(t, "file="+url.QueryEscape(r.write("splash.json", map[string]any{"splash": map[string]any{"until": "never"}})))
-	_, err := r.app.Await(within(t, time.Minute), "the splash", func(tree *atspi.Tree) (bool, error) {
+	r.page(t, func(shown []*atspi.Node) bool {
+		return len(shown) == 3 && shown[2].Name == "ChatGPT" // main, heading, and its text
+	})
+}
+
+// arrive waits until something else than the splash is to be seen.
+func (r *rig) arrive(t testing.TB) {
+	t.Helper()
+	r.page(t, func(shown []*atspi.Node) bool { return len(shown) > 3 })
+}
+
+// page waits for what the app's page shows.
+func (r *rig) page(t testing.TB, see func(shown []*atspi.Node) bool) {
+	t.Helper()
+	_, err := r.app.Await(within(t, time.Minute), "the page", func(tree *atspi.Tree) (bool, error) {
 		pages := tree.Find(atspi.Query{Roles: []atspi.Role{atspi.RoleDocumentWeb}, States: atspi.Available})
-		if len(pages) != 1 {
-			return false, nil
-		}
-		shown := tree.Find(atspi.Query{Within: pages[0], States: atspi.Available})
-		return len(shown) == 3 && shown[2].Name == "ChatGPT", nil // main, heading, and its text
+		return len(pages) == 1 && see(tree.Find(atspi.Query{Within: pages[0], States: atspi.Available})), nil
 	})
 	must(t, err)
 }

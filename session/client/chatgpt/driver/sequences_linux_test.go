@@ -39,7 +39,7 @@ func (r *rig) sequence(t *testing.T, seed int) {
 
 	receipt, err := r.driver.Prepare(t.Context(), wanted)
 	if want := s.outcome(); code.Of(err) != want || receipt.Error != want || (receipt.Status == driver.Ready) != (want == "") {
-		t.Errorf("got %v, want %q; %+v\n%s", err, want, receipt, raw)
+		t.Errorf("got %v, want %q; %+v\n%s%v", err, want, receipt, raw, r.journal("click"))
 	}
 	if sent := r.journal("send"); len(sent) > 0 || receipt.Sent {
 		t.Errorf("sent %v", sent)
