@@ -13,16 +13,30 @@ import (
 // Errors: ErrUnavailable and ErrNotOne if nothing was done, with ErrRefused if the app was asked;
 // ErrUncertain if it was and no clear answer came: it may have been done, so it must not be repeated.
 func (a *App) Do(ctx context.Context, n *Node, allowed ...string) error {
+	_, err := a.DoOne(ctx, n, allowed...)
+	return err
+}
+
+// DoOne is Do, and tells which action it was; "" if it didn't come to asking for one.
+func (a *App) DoOne(ctx context.Context, n *Node, allowed ...string) (action string, err error) {
 	if err := a.confirm(ctx, n, Actionable); err != nil {
-		return err
+		return "", err
 	}
-	index, err := a.action(ctx, n, allowed)
+	index, action, err := a.action(ctx, n, allowed)
 	if errors.Is(err, ErrBus) {
-		return left(n, err)
+		return "", left(n, err)
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
+	err = a.act(ctx, n, index)
+	if errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrRefused) {
+		return "", err
+	}
+	return action, err
+}
+
+func (a *App) act(ctx context.Context, n *Node, index int32) error {
 	var done bool
 	if err := a.bus.call(ctx, method(n.Ref, "Action.DoAction", index), &done); err != nil {
 		if unknown(err) {
@@ -68,11 +82,11 @@ func (a *App) confirm(ctx context.Context, n *Node, want States) error {
 	return nil
 }
 
-// action is the index of the only action with an allowed name.
-func (a *App) action(ctx context.Context, n *Node, allowed []string) (int32, error) {
+// action is the index of the only action with an allowed name, and that name.
+func (a *App) action(ctx context.Context, n *Node, allowed []string) (int32, string, error) {
 	names, err := a.Actions(ctx, n)
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	var found []int32
 	for i, name := range names {
@@ -81,9 +95,9 @@ func (a *App) action(ctx context.Context, n *Node, allowed []string) (int32, err
 		}
 	}
 	if len(found) != 1 {
-		return 0, fail(ErrNotOne, "%v %q can %q, want one of %q", n.Role, n.Name, names, allowed)
+		return 0, "", fail(ErrNotOne, "%v %q can %q, want one of %q", n.Role, n.Name, names, allowed)
 	}
-	return found[0], nil
+	return found[0], names[found[0]], nil
 }
 
 // Actions are the names of what can be done with a node, in the app's order. They aren't translated.
