@@ -14,11 +14,11 @@ import (
 // maxEntries bounds how many files a package installs.
 const maxEntries = 1 << 18
 
-// program makes the layer of the app that comes as a Debian package.
+// program makes the layer of the app that comes as a Debian package. Of each package the newest is kept.
 func (b *build) program(ctx context.Context) (entry, error) {
 	d, what := b.plan.deb, b.plan.deb.name+" "+b.plan.deb.version
-	name := "deb-" + keyOf(d.hash, b.plan.client.program, b.plan.Epoch)
-	if e, ok := b.cache.load(name, ""); ok {
+	name, input := "deb-"+d.name+"-"+b.plan.Arch, keyOf(d.hash, b.plan.client.program, b.plan.Epoch)
+	if e, ok := b.cache.load(name, input); ok {
 		b.report.emit(Event{Step: StepPackage, Detail: what, Bytes: e.Size, Total: e.Size, Cached: true, Done: true})
 		return e, nil
 	}
@@ -27,7 +27,7 @@ func (b *build) program(ctx context.Context) (entry, error) {
 		if err != nil {
 			err = fmt.Errorf("%s: %w", d.path, err)
 		}
-		return entry{}, err
+		return entry{Input: input}, err
 	})
 	if err == nil {
 		b.report.emit(Event{Step: StepPackage, Detail: what, Bytes: e.Size, Total: e.Size, Done: true})

@@ -68,6 +68,35 @@ func TestPackageIsALayer(t *testing.T) {
 	}
 }
 
+func TestNewerPackageReplacesTheCachedOne(t *testing.T) {
+	r, dir := appRecipe(t, aProgram), t.TempDir()
+	var counts []int
+	var refs []string
+	for _, version := range []string{"1", "2", "1"} {
+		r.App = debFile(t, debOf(t, ".gz", strings.Replace(aControl, "1:2.0~rc1-1", version, 1), file{aProgram.Header, version}))
+		res := mustBuild(t, r, Options{CacheDir: dir})
+		layers, err := res.Image.Layers()
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := layers[1].Uncompressed() // base, package
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := extract(t, body)[theProgram]; got != version {
+			t.Errorf("the image has %q, want %q", got, version)
+		}
+		body.Close()
+		if err := res.Close(); err != nil {
+			t.Fatal(err)
+		}
+		counts, refs = append(counts, len(cacheFiles(t, dir))), append(refs, res.Ref+res.Digest)
+	}
+	if counts[0] != counts[1] || counts[1] != counts[2] || refs[0] == refs[1] || refs[0] != refs[2] {
+		t.Errorf("files in the cache %v, images %q", counts, refs)
+	}
+}
+
 // TestSamePackageGivesTheSameDigest: wherever the file lies, whenever it was made.
 func TestSamePackageGivesTheSameDigest(t *testing.T) {
 	r := appRecipe(t, aProgram)
