@@ -89,7 +89,19 @@ bench-run: bench-build ## what berth adds to a trial, step by step
 bench-memory: bench-build ## what a shard takes while Codex is at work
 	@$(BENCH) memory
 
-bench-build: prereqs build
+bench-session: prereqs-bench bench-tool ## a desktop from start to ready, beside a shell script
+	@$(BENCH) session
+
+bench-atspi: prereqs-bench bench-tool ## a window's tree, beside a walk through libatspi in Python
+	@$(BENCH) atspi
+
+prereqs-bench:
+	@scripts/prereqs --bench
+
+bench-build: prereqs build bench-tool
+
+bench-tool:
+	@mkdir -p bin
 	@$(BUILD) -o bin/bench ./scripts/bench
 
-.PHONY: help run image build cross generate clean test spectest check lint fmt prereqs prereqs-tests bench-channel bench-start bench-run bench-memory bench-build
+.PHONY: help run image build cross generate clean test spectest check lint fmt prereqs prereqs-tests bench-channel bench-start bench-run bench-memory bench-session bench-atspi prereqs-bench bench-build bench-tool

@@ -18,9 +18,13 @@ func (r *rig) printHead(w io.Writer, title string, n rounds) {
 	if r.info.Rootless {
 		engine += ", rootless"
 	}
+	printHead(w, title, n, engine+"; image "+short(r.image.Digest))
+}
+
+// printHead is rig's, of what is measured on something else.
+func printHead(w io.Writer, title string, n rounds, on string) {
 	fmt.Fprintf(w, "%s: %d counted runs after %d to warm up; median (least to most)\n", title, n.counted, n.warmup)
-	fmt.Fprintf(w, "%s; %s; berth %s, %s; image %s\n", time.Now().UTC().Format("2006-01-02 15:04 UTC"), machine(),
-		version.Version, engine, short(r.image.Digest))
+	fmt.Fprintf(w, "%s; %s; berth %s, %s\n", time.Now().UTC().Format("2006-01-02 15:04 UTC"), machine(), version.Version, on)
 	fmt.Fprintf(w, "load before: %s\n\n", loadAverage())
 }
 

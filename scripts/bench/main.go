@@ -10,17 +10,36 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 )
 
+// bench measures and prints.
+type bench func(context.Context, rounds, io.Writer) error
+
 // benches are the verbs.
-var benches = map[string]func(context.Context, *rig, rounds, io.Writer) error{
-	"channel": benchChannel,
-	"start":   benchStart,
-	"run":     benchRun,
-	"memory":  benchMemory,
+var benches = map[string]bench{
+	"channel": onEngine(benchChannel),
+	"start":   onEngine(benchStart),
+	"run":     onEngine(benchRun),
+	"memory":  onEngine(benchMemory),
+	"session": benchSession,
+	"atspi":   benchAtspi,
+}
+
+// onEngine is a bench that needs the engine and its image.
+func onEngine(b func(context.Context, *rig, rounds, io.Writer) error) bench {
+	return func(ctx context.Context, n rounds, w io.Writer) error {
+		r, err := openRig(ctx)
+		if err != nil {
+			return err
+		}
+		return errors.Join(b(ctx, r, n, w), r.close())
+	}
 }
 
 func main() {
@@ -44,13 +63,10 @@ func run(ctx context.Context, args []string) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	bench := benches[f.Arg(0)]
-	if bench == nil || f.NArg() != 1 || n.counted < 1 || n.warmup < 0 {
-		return fmt.Errorf("usage: bench [-runs N] [-warmup N] channel|start|run|memory")
+	b := benches[f.Arg(0)]
+	if b == nil || f.NArg() != 1 || n.counted < 1 || n.warmup < 0 {
+		verbs := strings.Join(slices.Sorted(maps.Keys(benches)), "|")
+		return fmt.Errorf("usage: bench [-runs N] [-warmup N] %s", verbs)
 	}
-	r, err := openRig(ctx)
-	if err != nil {
-		return err
-	}
-	return errors.Join(bench(ctx, r, n, os.Stdout), r.close())
+	return b(ctx, n, os.Stdout)
 }
