@@ -74,12 +74,12 @@ func chatgptOptions(c *checker) fields {
 		"reasoningEffort":  c.oneOf(&s, "reasoningEffort", chatgptEfforts...),
 		"provider":         c.oneOf(&s, "provider", "openai"),
 		"timeout":          c.integer(&i, "timeout", 1, maxTimeoutMs),
-		"env":              c.env,
-		"plugins":          c.ignored(jsonpos.Array, "plugins"),
+		"env":              c.chatgptEnv,
+		"plugins":          c.chatgptPlugins,
 		"configPath":       c.chatgptConfigPath,
 		"requireMcpCalls":  c.boolean(&b, "requireMcpCalls"),
 		"surface":          c.oneOf(&s, "surface", "chatgpt-work", "codex"),
-		"correlation":      c.oneOf(&s, "correlation", "exact_prompt", "prompt_marker"),
+		"correlation":      c.chatgptCorrelation,
 		"nativeMaxActions": c.integer(&i, "nativeMaxActions", 1, 64),
 		"systemPrompt": func(n *jsonpos.Node) {
 			c.invalid(n.Start, "chatgpt takes no systemPrompt; put its text into inputTemplate, around {{input}}")
@@ -99,6 +99,34 @@ func (c *checker) chatgptConfigPath(n *jsonpos.Node) {
 	}
 }
 
+func (c *checker) chatgptPlugins(n *jsonpos.Node) {
+	if c.is(n, jsonpos.Array, "plugins") && len(n.Items) > 0 {
+		c.unsupported(n.Start, "berth installs no plugins into the app yet; take out clientOptions.plugins")
+	}
+}
+
+func (c *checker) chatgptCorrelation(n *jsonpos.Node) {
+	var s string
+	c.oneOf(&s, "correlation", "exact_prompt", "prompt_marker")(n)
+	if s == "prompt_marker" {
+		c.unsupported(n.Start, "berth knows a trial by its exact prompt and puts no marker into it; take out \"correlation\"")
+	}
+}
+
+// chatgptOwn are the variables of the app's environment that berth sets.
+var chatgptOwn = []string{
+	"PATH", "LANG", "NO_AT_BRIDGE", "ACCESSIBILITY_ENABLED", "GTK_MODULES",
+	"HOME", "TMPDIR", "CODEX_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME",
+	"DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "AT_SPI_BUS_ADDRESS", "GNOME_KEYRING_CONTROL",
+}
+
+func (c *checker) chatgptEnv(n *jsonpos.Node) { c.envWithout(n, chatgptOwn) }
+
+// codexEnv refuses what the client sets by itself for each trial.
+func (c *checker) codexEnv(n *jsonpos.Node) {
+	c.envWithout(n, []string{"HOME", "CODEX_HOME", "TMPDIR"})
+}
+
 func (c *checker) env(n *jsonpos.Node) {
 	c.each(n, "env", func(m jsonpos.Member) {
 		if !envName.MatchString(m.Key) {
@@ -110,11 +138,11 @@ func (c *checker) env(n *jsonpos.Node) {
 	})
 }
 
-// codexEnv refuses what the client sets by itself for each trial.
-func (c *checker) codexEnv(n *jsonpos.Node) {
+// envWithout takes all variables but those that berth sets itself.
+func (c *checker) envWithout(n *jsonpos.Node, own []string) {
 	c.env(n)
 	for _, m := range n.Members {
-		if slices.Contains([]string{"HOME", "CODEX_HOME", "TMPDIR"}, m.Key) || strings.HasPrefix(m.Key, "BERTH_") || strings.HasPrefix(m.Key, "MST_") {
+		if slices.Contains(own, m.Key) || strings.HasPrefix(m.Key, "BERTH_") || strings.HasPrefix(m.Key, "MST_") {
 			c.invalid(m.Start, "env: %s is set by berth for each trial; take it out", m.Key)
 		}
 	}

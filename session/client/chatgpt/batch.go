@@ -1,6 +1,7 @@
 package chatgpt
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -132,13 +133,19 @@ func (s *batch) prepare(ctx context.Context) error {
 	s.app.handed = false
 	receipt, err := s.app.window.Prepare(within, s.settings.Surface)
 	s.prepared = receipt
-	return because(within, err)
+	return s.app.because(within, err)
 }
 
-// because is an error's cause, where that is the end of the context that it happened in.
-func because(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil {
+// because is an error's cause, where that is the end of the context that it happened in, or of the app.
+func (a *app) because(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case code.Of(err) == code.AppExited:
+		// The driver saw its window go; how the app ended is known only now.
+		return cmp.Or(a.ending(), err)
 	}
 	return err
 }
@@ -221,7 +228,7 @@ func (s *batch) rules() turn.Rules {
 // clean redacts an error and keeps its code.
 func (s *batch) clean(err error) error {
 	if c := code.Of(err); c != "" {
-		return &code.Error{Code: c, Detail: s.redact.String(code.Detail(err)), Err: err}
+		return &code.Error{Code: c, Detail: code.Line(s.redact.String(code.Detail(err))), Err: err}
 	}
 	return s.redact.Error(err)
 }

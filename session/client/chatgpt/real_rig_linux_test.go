@@ -83,7 +83,11 @@ func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "berth")
 	must(t, err)
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(func() {
+		if keep := os.Getenv("BERTH_KEEP_EVIDENCE"); keep == "" || !t.Failed() {
+			os.RemoveAll(dir)
+		}
+	})
 	return dir
 }
 

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"strings"
 
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/session/client/chatgpt/driver"
@@ -56,7 +56,7 @@ func (s Settings) check() error {
 	if s.Actions < 0 || s.Actions > maxNativeActions {
 		return fmt.Errorf("clientOptions.nativeMaxActions: %d isn't between 1 and %d", s.Actions, maxNativeActions)
 	}
-	if s.ConfigPath != "" && filepath.Base(s.ConfigPath) != "config.toml" {
+	if s.ConfigPath != "" && !strings.HasSuffix(s.ConfigPath, "/.codex/config.toml") {
 		return errors.New("clientOptions.configPath: on Linux it can only be $HOME/.codex/config.toml; take it out")
 	}
 	return errors.Join(

@@ -134,7 +134,7 @@ func (r *run) submit(ctx context.Context) error {
 	app.handed = false
 	receipt, err := app.window.Submit(within, r.s.settings.Surface, r.trial.Prompt)
 	r.receipt, r.submitted = &receipt, receipt.Sent
-	return because(within, err)
+	return app.because(within, err)
 }
 
 // follow waits for the turn. What became of a prompt whose sending ended with an error (sent), the
