@@ -22,7 +22,7 @@ var Suites = []string{"trixie", "bookworm"}
 
 // SessionPackages are the packages whose tests run in shards too, by their folder in the module.
 var SessionPackages = []string{
-	"session", "session/atspi", "session/bus", "session/client/chatgpt/driver", "session/keyring", "session/x11",
+	"session", "session/atspi", "session/bus", "session/client/chatgpt", "session/client/chatgpt/driver", "session/keyring", "session/x11",
 }
 
 // SessionTests gives the folder of EnvSession, with binaries for this machine's architecture.
