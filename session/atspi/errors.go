@@ -3,6 +3,8 @@ package atspi
 import (
 	"errors"
 
+	"github.com/godbus/dbus/v5"
+
 	"github.com/berth-run/berth/internal/code"
 )
 
@@ -52,6 +54,8 @@ func judge(err error) error {
 	switch {
 	case err == nil || code.Of(err) != "":
 		return err
+	case errors.Is(err, dbus.ErrClosed):
+		return errBusEnded()
 	case gone(err):
 		return fail(ErrGone, "the app left the accessibility bus: %w", err)
 	case errors.Is(err, ErrHangs):
