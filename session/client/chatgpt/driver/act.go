@@ -10,11 +10,11 @@ import (
 	"github.com/berth-run/berth/session/x11"
 )
 
-// press does a control's action. asked is false when it came to nothing before the app was asked; then
-// it may be tried again, else it mustn't.
+// press does a control's action. asked is false when it came to nothing before the app was asked: then
+// nothing was done. Else it mustn't be tried again.
 func (r *run) press(ctx context.Context, step string, n *atspi.Node, c Control) (asked bool, err error) {
 	if err := r.afford(); err != nil {
-		return true, err
+		return false, err
 	}
 	at := time.Now()
 	action, err := r.app.DoOne(ctx, n, c.Actions...)
@@ -53,7 +53,7 @@ func (r *run) record(a Action) {
 // is as of press.
 func (r *run) click(ctx context.Context, step string, n *atspi.Node) (asked bool, err error) {
 	if err := r.afford(); err != nil {
-		return true, err
+		return false, err
 	}
 	x, y, err := r.middle(ctx, n)
 	if err != nil {

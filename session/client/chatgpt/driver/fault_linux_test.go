@@ -53,7 +53,7 @@ func TestBusEnds(t *testing.T) {
 	must(t, r.session.Accessibility().BusObject().Call("org.freedesktop.DBus.GetConnectionUnixProcessID", 0, "org.freedesktop.DBus").Store(&pid))
 	time.AfterFunc(500*time.Millisecond, func() { _ = syscall.Kill(int(pid), syscall.SIGKILL) })
 	receipt, err := r.driver.Prepare(t.Context(), driver.Work)
-	if c := code.Of(err); c != code.DesktopGLibError && c != code.AppExited || receipt.Error != c {
+	if code.Of(err) != code.DesktopGLibError || receipt.Error != code.DesktopGLibError {
 		t.Errorf("got %v and %+v", err, receipt)
 	}
 }
@@ -100,6 +100,18 @@ func TestLimits(t *testing.T) {
 			receipt, err := r.driver.Prepare(t.Context(), driver.Work)
 			r.check(t, receipt, err, driver.Failed, tc.code)
 		})
+	}
+}
+
+// TestNothingLeftForSend: a budget that ends before Send isn't gone over for it.
+func TestNothingLeftForSend(t *testing.T) {
+	r := newRig(t, object{}, driver.Limits{Actions: 1})
+	r.look()
+	r.arrive(t)
+	receipt, err := r.driver.Submit(t.Context(), driver.Work, "hello")
+	r.check(t, receipt, err, driver.Failed, code.ActionBudgetExhausted)
+	if clicks := r.journal("click"); len(clicks) > 0 || receipt.Sent || receipt.Step != driver.Send || receipt.ActionCount != 1 {
+		t.Errorf("got %+v, clicks %v", receipt, clicks)
 	}
 }
 

@@ -11,19 +11,22 @@ import (
 	"github.com/berth-run/berth/session/client/chatgpt/driver"
 )
 
-// sequences is how many random sequences of the app's screens are gone through.
-const sequences = 200
+// sequences is how many random sequences of the app's screens are gone through, in so many windows.
+const (
+	sequences = 200
+	windows   = 3
+)
 
 // TestSequences goes through screens in random orders, late, twice, with controls that are missing or
 // doubled, and with some that nobody knows. Where each must end is worked out from the contract's table
 // and the scenario alone.
 func TestSequences(t *testing.T) {
-	for half := range 2 { // side by side, as most of the time is waiting
-		t.Run([]string{"even", "odd"}[half], func(t *testing.T) {
+	for first := range windows { // side by side, as most of the time is waiting
+		t.Run(fmt.Sprintf("window %d", first), func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, object{}, driver.Limits{FirstUI: 2 * time.Second, Screen: 2 * time.Second, Settle: 50 * time.Millisecond})
 			r.look()
-			for seed := half; seed < sequences; seed += 2 {
+			for seed := first; seed < sequences; seed += windows {
 				t.Run(fmt.Sprint(seed), func(t *testing.T) { r.sequence(t, seed) })
 			}
 		})
@@ -35,7 +38,7 @@ func (r *rig) sequence(t *testing.T, seed int) {
 	raw := r.begin(t, fmt.Sprintf("seed=%d", seed))
 	var s scenario
 	must(t, json.Unmarshal(raw, &s))
-	wanted := []driver.Surface{driver.Work, driver.Codex}[seed/2%2]
+	wanted := []driver.Surface{driver.Work, driver.Codex}[seed/windows%2]
 
 	receipt, err := r.driver.Prepare(t.Context(), wanted)
 	if want := s.outcome(); code.Of(err) != want || receipt.Error != want || (receipt.Status == driver.Ready) != (want == "") {

@@ -128,6 +128,10 @@ func (d *draft) send(ctx context.Context) error {
 		}
 		asked, err := d.press(ctx, string(Send), send, d.controls.Send)
 		d.receipt.Sent = asked && !errors.Is(err, atspi.ErrRefused)
+		if !asked && changed(err) {
+			d.code, d.detail = code.Of(err), code.Detail(err)
+			return false, nil
+		}
 		return err == nil, err
 	})
 }
