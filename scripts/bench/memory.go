@@ -13,32 +13,36 @@ import (
 	"time"
 
 	"github.com/berth-run/berth/backends"
+	"github.com/berth-run/berth/internal/evalconfig"
 	"github.com/berth-run/berth/internal/owner"
 )
 
-// kinds are what the memory of a shard is measured with.
-var kinds = []struct {
-	name, model string
-	server      bool
-}{
-	{"classic", "gpt-5.5", false},
-	{"classic, an MCP server", "gpt-5.5", true},
-	{"code mode", "gpt-6-luna", false},
-	{"code mode, an MCP server", "gpt-6-luna", true},
+// kind is what a shard is measured with.
+type kind struct {
+	name, client, model string
+	server              bool
+}
+
+var kinds = []kind{
+	{"classic", evalconfig.ClientCodex, "gpt-5.5", false},
+	{"classic, an MCP server", evalconfig.ClientCodex, "gpt-5.5", true},
+	{"code mode", evalconfig.ClientCodex, "gpt-6-luna", false},
+	{"code mode, an MCP server", evalconfig.ClientCodex, "gpt-6-luna", true},
+	{"the desktop app (its stand-in)", evalconfig.ClientChatGPT, "gpt-5.5", false},
 }
 
 // turnHeld is how long the model keeps a turn waiting, so that there is one to be measured.
 const turnHeld = 3 * time.Second
 
-// benchMemory measures what a shard takes while Codex is in a turn: the most that all of its processes
-// together had, as PSS, and what its tmpfs held.
+// benchMemory measures what a shard takes while Codex is in a turn, by itself or behind the app's window:
+// the most that all of its processes together had, as PSS, and what its tmpfs held.
 func benchMemory(ctx context.Context, r *rig, n rounds, w io.Writer) error {
 	r.printHead(w, "memory", n)
 	peaks := make([][]memory, len(kinds))
 	ways := make([]way, len(kinds))
 	for i, k := range kinds {
 		ways[i] = way{k.name, func(ctx context.Context) (time.Duration, error) {
-			m, err := r.memoryOf(ctx, k.model, k.server)
+			m, err := r.memoryOf(ctx, k)
 			peaks[i] = append(peaks[i], m)
 			return 0, err
 		}}
@@ -73,18 +77,22 @@ var memoryColumns = []struct {
 	{"of that anonymous", func(m memory) int64 { return m.Anonymous }},
 	{"Codex", func(m memory) int64 { return m.named("codex") }},
 	{"MCP server", func(m memory) int64 { return m.named("notes") }},
+	{"app", func(m memory) int64 { return m.named("chatgpt", "chromium", "chrome_crashpad") }},
+	{"desktop", func(m memory) int64 {
+		return m.named("Xvfb", "dbus-daemon", "gnome-keyring", "at-spi", "openbox")
+	}},
 	{"berth-worker", func(m memory) int64 { return m.named("berth-worker") }},
 	{"tmpfs, besides", func(m memory) int64 { return m.Tmpfs }},
 }
 
 // memoryOf runs one trial and watches its shard.
-func (r *rig) memoryOf(ctx context.Context, model string, server bool) (memory, error) {
+func (r *rig) memoryOf(ctx context.Context, k kind) (memory, error) {
 	dir, err := os.MkdirTemp("", "berth-bench-")
 	if err != nil {
 		return memory{}, err
 	}
 	defer os.RemoveAll(dir)
-	config, script, err := writeEval(dir, model, server)
+	config, script, err := writeEval(dir, k)
 	if err != nil {
 		return memory{}, err
 	}
@@ -104,10 +112,10 @@ func (r *rig) memoryOf(ctx context.Context, model string, server bool) (memory, 
 }
 
 // writeEval makes an eval of one case whose turn is held.
-func writeEval(dir, model string, server bool) (config, script string, err error) {
+func writeEval(dir string, k kind) (config, script string, err error) {
 	steps := []any{map[string]any{"text": "done", "delayMs": turnHeld.Milliseconds()}}
-	eval := map[string]any{"name": "memory", "datasets": []string{"./cases.json"}, "client": "berth/client/codex", "model": model}
-	if server {
+	eval := map[string]any{"name": "memory", "datasets": []string{"./cases.json"}, "client": k.client, "model": k.model}
+	if k.server {
 		eval["servers"] = map[string]any{"notes": map[string]any{"transport": "stdio", "command": "/opt/berth-sample/notes", "inheritEnv": false}}
 		call := map[string]any{"server": "notes", "tool": "search", "arguments": map[string]any{"query": "disk"}}
 		steps = append([]any{map[string]any{"mcp": call}}, steps...)
@@ -115,7 +123,7 @@ func writeEval(dir, model string, server bool) (config, script string, err error
 	files := map[string]any{
 		"eval.json":   eval,
 		"cases.json":  map[string]any{"name": "memory", "cases": []any{map[string]any{"id": "one", "input": "Look for the disk."}}},
-		"script.json": map[string]any{"models": []string{model}, "rules": []any{map[string]any{"steps": steps}}},
+		"script.json": map[string]any{"models": []string{k.model}, "rules": []any{map[string]any{"steps": steps}}},
 	}
 	for name, content := range files {
 		b, merr := json.Marshal(content)

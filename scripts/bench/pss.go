@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,10 +33,10 @@ type memory struct {
 
 func (m memory) total() int64 { return m.named("") }
 
-// named adds up the processes whose names begin with prefix.
-func (m memory) named(prefix string) (sum int64) {
+// named adds up the processes whose names begin with one of the prefixes.
+func (m memory) named(prefixes ...string) (sum int64) {
 	for name, n := range m.ByName {
-		if strings.HasPrefix(name, prefix) {
+		if slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
 			sum += n
 		}
 	}
