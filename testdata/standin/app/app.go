@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -82,16 +83,17 @@ func codexPath() string {
 }
 
 func run(c Config, sc scenario.Scenario, in *instance, profile, home string) (int, error) {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
+	asked, ignore := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer ignore()
+	life, stop := context.WithCancel(asked)
 	crashed := make(chan struct{}, 1)
 	s := newStage()
-	s.home, s.storage = home, openStorage
+	s.life, s.home, s.storage = life, home, openStorage
 	s.journal = &journal{path: journalPath(sc, home)}
 	s.engine = engine.New(codexPath(), c.Stderr, s.lost)
 	s.crash = func(how scenario.Crash) { crash(how, s.journal, crashed) }
-	defer s.engine.Close()
-
+	defer stop()
+	s.start(sc, false)
 	address, err := serve(s)
 	if err != nil {
 		return 1, err
@@ -100,18 +102,26 @@ func run(c Config, sc scenario.Scenario, in *instance, profile, home string) (in
 	if err != nil {
 		return 1, err
 	}
-	defer browser.end()
-	s.start(sc, false)
+	defer end(stop, browser.end, s.engine.Close)
 	go s.ready(s.surface())
 	go in.serve(s)
 	select {
-	case <-ctx.Done():
+	case <-asked.Done():
 		return 0, nil
 	case <-crashed:
 		return crashStatus, nil
 	case <-browser.done:
 		return browser.status()
 	}
+}
+
+// end ends the app's programs side by side: who stops an app gives it a few seconds.
+func end(programs ...func()) {
+	var all sync.WaitGroup
+	for _, p := range programs {
+		all.Go(p)
+	}
+	all.Wait()
 }
 
 // crash ends the app as a scenario wants it.

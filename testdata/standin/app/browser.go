@@ -22,6 +22,7 @@ var quiet = []string{
 	"--disable-background-networking", "--disable-component-update", "--disable-breakpad",
 	"--disable-features=Translate,MediaRouter,OptimizationHints", "--password-store=basic",
 	"--window-size=1100,800", "--renderer-process-limit=1",
+	"--test-type", // no bar across the page that warns of --no-sandbox
 }
 
 // browse opens the page in a window, with the flags that the app was given: with none for
@@ -59,7 +60,7 @@ func browserPath() string {
 }
 
 // browserGrace is how long the browser has to close its window.
-const browserGrace = 3 * time.Second
+const browserGrace = 2 * time.Second
 
 func (b *browser) end() {
 	_ = b.cmd.Process.Signal(syscall.SIGTERM) // it may have ended

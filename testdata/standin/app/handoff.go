@@ -8,8 +8,8 @@ import (
 	"github.com/berth-run/berth/testdata/standin/scenario"
 )
 
-// Reply is what the running app tells a second start.
-type Reply struct {
+// reply is what the running app tells a second start.
+type reply struct {
 	Error  string `json:"error,omitempty"`
 	Exit   int    `json:"exit,omitempty"`
 	HangMS int    `json:"hangMs,omitempty"`
@@ -23,25 +23,25 @@ type Reply struct {
 // anything comes of it; chatgpt-standin://scenario?seed=N or ?file=PATH, answered when the scenario's
 // splash is on screen, which with &hold=1 stays until chatgpt-standin://go. No link is a start without
 // one: it shows what is there.
-func (s *stage) open(link string) Reply {
+func (s *stage) open(link string) reply {
 	u, err := url.Parse(link)
 	switch {
 	case err != nil:
-		return Reply{Error: err.Error(), Exit: 1}
+		return reply{Error: err.Error(), Exit: 1}
 	case link == "":
-		return Reply{}
+		return reply{}
 	case u.Scheme == "codex" && u.Host == "new":
 		return s.handOff(u.Query())
 	case u.Scheme == "chatgpt-standin" && u.Host == "scenario":
 		return s.restart(u.Query())
 	case u.Scheme == "chatgpt-standin" && u.Host == "go":
 		s.release()
-		return Reply{}
+		return reply{}
 	}
-	return Reply{Error: fmt.Sprintf("no such link: %s://%s", u.Scheme, u.Host), Exit: 1}
+	return reply{Error: fmt.Sprintf("no such link: %s://%s", u.Scheme, u.Host), Exit: 1}
 }
 
-func (s *stage) handOff(q url.Values) Reply {
+func (s *stage) handOff(q url.Values) reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.sc.Handoff
@@ -51,7 +51,7 @@ func (s *stage) handOff(q url.Values) Reply {
 	}
 	path, prompt := q.Get("path"), q.Get("prompt")
 	s.journal.log(entry{Event: "handoff", Run: s.run, Text: prompt, Path: path})
-	r := Reply{Exit: h.Exit, HangMS: h.HangMS}
+	r := reply{Exit: h.Exit, HangMS: h.HangMS}
 	switch {
 	case h.Crash != scenario.CrashNone:
 		r.then = func() { s.crash(h.Crash) }
@@ -85,16 +85,16 @@ func (s *stage) route(h scenario.Handoff, path, prompt string) {
 // drawLimit is how long the page may take to show another scenario's splash.
 const drawLimit = 10 * time.Second
 
-func (s *stage) restart(q url.Values) Reply {
+func (s *stage) restart(q url.Values) reply {
 	sc, err := chosen(q)
 	if err != nil {
-		return Reply{Error: err.Error(), Exit: 1}
+		return reply{Error: err.Error(), Exit: 1}
 	}
 	select {
 	case <-s.start(sc, q.Get("hold") != ""):
-		return Reply{Scenario: &sc}
+		return reply{Scenario: &sc}
 	case <-time.After(drawLimit):
-		return Reply{Error: fmt.Sprintf("the page hasn't shown the splash within %v", drawLimit), Exit: 1}
+		return reply{Error: fmt.Sprintf("the page hasn't shown the splash within %v", drawLimit), Exit: 1}
 	}
 }
 

@@ -1,11 +1,10 @@
 package app
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -54,9 +53,8 @@ func socketPath(profile string) string {
 	if dir == "" {
 		dir = os.TempDir()
 	}
-	h := fnv.New64a()
-	io.WriteString(h, profile)
-	return filepath.Join(dir, fmt.Sprintf("chatgpt-%x.sock", h.Sum64()))
+	sum := sha256.Sum256([]byte(profile))
+	return filepath.Join(dir, fmt.Sprintf("chatgpt-%x.sock", sum[:8]))
 }
 
 func (in *instance) leave() {
@@ -98,17 +96,17 @@ const (
 )
 
 // call hands a link to the running app.
-func call(socket, link string) (Reply, error) {
+func call(socket, link string) (reply, error) {
 	conn, err := dial(socket)
 	if err != nil {
-		return Reply{}, err
+		return reply{}, err
 	}
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(callLimit))
 	if err := json.NewEncoder(conn).Encode(link); err != nil {
-		return Reply{}, err
+		return reply{}, err
 	}
-	var r Reply
+	var r reply
 	return r, json.NewDecoder(conn).Decode(&r)
 }
 

@@ -18,6 +18,7 @@ type stage struct {
 	storage func(context.Context, func(error)) error // opens the keyring, and tells what is in the way
 	crash   func(scenario.Crash)
 	home    string
+	life    context.Context // the app's
 
 	mu       sync.Mutex
 	sc       scenario.Scenario
@@ -33,7 +34,6 @@ type stage struct {
 	handoffs int
 	path     string // the workspace of the draft
 	model    string // chosen in the announcement
-	sent     bool
 }
 
 // drawing is a view on its way to the screen.
@@ -43,7 +43,10 @@ type drawing struct {
 }
 
 func newStage() *stage {
-	return &stage{changed: make(chan struct{}), drawing: map[int]*drawing{}, stop: func() {}, letGo: func() {}}
+	nothing := func() {}
+	return &stage{
+		life: context.Background(), changed: make(chan struct{}), drawing: map[int]*drawing{}, stop: nothing, letGo: nothing,
+	}
 }
 
 // start begins a scenario at its splash, and returns a channel that closes when that is on screen. A
@@ -52,11 +55,11 @@ func (s *stage) start(sc scenario.Scenario, held bool) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stop()
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(s.life)
 	s.stop = cancel
 	s.run++
 	s.sc, s.passed, s.screens = sc, nil, nil
-	s.moving, s.handoffs, s.path, s.model, s.sent = false, 0, s.home, "", false
+	s.moving, s.handoffs, s.path, s.model = false, 0, s.home, ""
 	for _, screen := range sc.Screens {
 		s.screens = append(s.screens, screen)
 		if screen.Twice {
@@ -148,6 +151,7 @@ func (s *stage) arrive() {
 		s.after(s.run, ms, func() {
 			s.journal.log(entry{Event: "setupRoute", Run: s.run})
 			if s.now.Screen == main {
+				s.path = s.home
 				s.showMain("", scenario.CrashNone)
 			}
 		})

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -34,7 +33,7 @@ func (s *stage) send(text string) {
 }
 
 func (s *stage) turn(run, seq int, p engine.Prompt) {
-	id, err := s.engine.Send(context.Background(), p, func(u engine.Update) { s.update(run, seq, u) })
+	id, err := s.engine.Send(s.life, p, func(u engine.Update) { s.update(run, seq, u) })
 	if err != nil {
 		s.fail(run, err)
 		return
@@ -65,7 +64,7 @@ func (s *stage) update(run, seq int, u engine.Update) {
 // ready has Codex run for the surface that the app begins with.
 func (s *stage) ready(surface scenario.Surface) {
 	e := entry{Event: "codex", Surface: surface}
-	if err := s.engine.Ensure(context.Background(), originators[surface]); err != nil {
+	if err := s.engine.Ensure(s.life, originators[surface]); err != nil {
 		e.Text = err.Error() // whoever sends something is told
 	}
 	s.journal.log(e)

@@ -99,6 +99,16 @@ func TestCodexThatIsMissing(t *testing.T) {
 	r.one(composer)
 }
 
+// In a shard the app runs without Chromium's sandbox, and no bar that warns of it moves the page.
+func TestNoSandbox(t *testing.T) {
+	r := newRig(t, desk(t))
+	r.start(`{`+noKeyring+`}`, "--no-sandbox")
+	r.find()
+	r.one(composer)
+	r.count(0, atspi.Query{Roles: []atspi.Role{atspi.RoleAlert}})
+	r.count(0, named("Close"))
+}
+
 // Without the flag, Chromium publishes its window and not what is in it.
 func TestNotAccessible(t *testing.T) {
 	r := newRig(t, desk(t))

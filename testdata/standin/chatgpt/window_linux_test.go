@@ -128,9 +128,12 @@ func testControls(r *rig) {
 
 func testTwice(r *rig) {
 	r.restart(`{` + noKeyring + `, "screens": [{"kind": "announcement", "twice": true}, {"kind": "unknown", "title": "News"}, {"kind": "blank"}]}`)
-	r.press("Continue with current model", "press")
-	r.one(button("Continue with current model")) // it may still be the first one
-	r.awaitScreens("announcement", "announcement")
+	first := r.one(button("Continue with current model"))
+	must(r.t, r.app.Do(r.t.Context(), first, "press"))
+	r.await("another announcement", func(tree *atspi.Tree) bool {
+		n, err := tree.One(button("Continue with current model"))
+		return err == nil && n.Ref != first.Ref
+	})
 	r.press("Continue with current model", "press")
 	r.one(heading("News"))
 	r.press("Next", "press")
@@ -175,7 +178,7 @@ func testStale(r *rig) {
 
 // What a click does can take a while, in which further ones do nothing.
 func testLate(r *rig) {
-	r.restart(`{` + noKeyring + `, "screens": [{"kind": "announcement"}, {"kind": "confirm", "delayMs": 700}]}`)
+	r.restart(`{` + noKeyring + `, "screens": [{"kind": "announcement"}, {"kind": "confirm", "delayMs": 2000}]}`)
 	r.press("Continue with current model", "press")
 	r.press("Continue with current model", "press")
 	r.one(button("Go to ChatGPT"))
@@ -187,10 +190,13 @@ func testLate(r *rig) {
 }
 
 func testSetupRoute(r *rig) {
-	r.restart(`{` + noKeyring + `, "main": {"setupRouteMs": 1500}}`)
+	r.restart(`{` + noKeyring + `, "main": {"setupRouteMs": 2000}}`)
 	r.one(composer)
 	r.handOff("wiped")
-	r.awaitDraft("wiped")
+	r.awaitScreens("main", "main", "main") // empty, with the draft, and as the set-up has it
+	if got := r.lines("screen"); got[len(got)-2].Text != "wiped" {
+		r.t.Errorf("shown %+v", got)
+	}
 	r.awaitDraft("")
 	r.handOff("stays")
 	r.awaitDraft("stays")

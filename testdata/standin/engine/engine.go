@@ -104,10 +104,10 @@ func (e *Engine) start(originator string) (*server, error) {
 
 func (e *Engine) wait(s *server) {
 	<-s.rpc.ended
-	err := s.cmd.Wait()
+	_ = s.cmd.Wait() // what it says is in ProcessState
 	close(s.gone)
 	if !s.unwanted.Load() {
-		e.failed(fmt.Errorf("codex app-server ended: %v", err))
+		e.failed(fmt.Errorf("codex app-server ended: %s", s.cmd.ProcessState))
 	}
 }
 
