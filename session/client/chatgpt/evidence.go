@@ -10,6 +10,7 @@ import (
 	"github.com/berth-run/berth/session/atspi"
 	"github.com/berth-run/berth/session/client"
 	"github.com/berth-run/berth/session/client/evidence"
+	"github.com/berth-run/berth/session/client/turn"
 	"github.com/berth-run/berth/session/x11"
 )
 
@@ -32,10 +33,10 @@ const (
 )
 
 func label(err error, submitted bool) string {
-	switch {
+	switch kind, _ := turn.Classify(err, submitted); {
 	case !submitted:
 		return labelSubmit
-	case code.Of(err) == code.Timeout:
+	case kind == code.Timeout:
 		return labelStall
 	}
 	return labelTurn

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,8 +16,10 @@ import (
 	"time"
 
 	"github.com/godbus/dbus/v5"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/mcp/mcptest"
 	"github.com/berth-run/berth/session/client"
 	"github.com/berth-run/berth/session/client/private"
 	"github.com/berth-run/berth/session/sessiontest"
@@ -289,6 +293,39 @@ func TestEnvironmentOfCommands(t *testing.T) {
 	} {
 		if strings.Contains(env, text) != want {
 			t.Errorf("%s in the environment: %v, want %v:\n%s", text, !want, want, env)
+		}
+	}
+}
+
+// TestBearer: an http server's bearer goes to the app and its engine, and neither to a second start nor to
+// what the agent runs.
+func TestBearer(t *testing.T) {
+	const bearer = "bearer-0123456789"
+	server := mcptest.NewServer(2)
+	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Header.Get("Authorization") != "Bearer "+bearer {
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		h.ServeHTTP(w, req)
+	}))
+	defer web.Close()
+	defer web.CloseClientConnections()
+	r := newRig(t, script, plain)
+	r.batch.Servers = []client.Server{{Label: "my-notes", Transport: "http", URL: web.URL, Token: bearer, MinTools: 2}}
+	s := r.open()
+	res := r.passes(s, client.Trial{CaseID: "http", Prompt: "add 19 and 23"})
+	if sel := res.Telemetry["mcpSelection"].(map[string]any); sel["status"] != "ok" || !strings.Contains(res.Trace.FinalText, "42") {
+		t.Errorf("selection %v, answer %q", sel, res.Trace.FinalText)
+	}
+	if env := r.passes(s, client.Trial{CaseID: "env", Prompt: "env"}).Trace.FinalText; !strings.Contains(env, "CODEX_HOME=") || strings.Contains(env, "MST_CHATGPT") {
+		t.Errorf("a command's environment:\n%s", env)
+	}
+	for name, want := range map[string]bool{"app.env": true, "second.env": false} {
+		b, err := os.ReadFile(filepath.Join(r.dir, name))
+		if must(t, err); strings.Contains(string(b), "MST_CHATGPT_MCP_TOKEN_0="+bearer) != want {
+			t.Errorf("%s has the bearer: %v, want %v", name, !want, want)
 		}
 	}
 }

@@ -105,7 +105,7 @@ func (r *rig) serve(script string) (url string) {
 }
 
 // wrap starts the app with what the stand-in has to be told, and the real one doesn't look at: the
-// client hands no variable on.
+// client hands no variable on. It notes with what the app is started, and with what a second time.
 func (r *rig) wrap(app, codex, scenario string) string {
 	r.t.Helper()
 	env := "CHATGPT_STANDIN_CODEX='" + codex + "' XDG_STATE_HOME='" + filepath.Join(r.dir, "state") + "'"
@@ -115,9 +115,16 @@ func (r *rig) wrap(app, codex, scenario string) string {
 		env += " CHATGPT_STANDIN_SCENARIO='" + file + "'"
 	}
 	path := filepath.Join(r.dir, "chatgpt")
-	must(r.t, os.WriteFile(path, fmt.Appendf(nil, "#!/bin/sh\n%s exec '%s' \"$@\"\n", env, app), 0o700))
+	must(r.t, os.WriteFile(path, fmt.Appendf(nil, wrapper, r.dir, env, app), 0o700))
 	return path
 }
+
+const wrapper = `#!/bin/sh
+note=app
+for arg; do case $arg in codex://*) note=second ;; esac; done
+env >'%s'/$note.env
+%s exec '%s' "$@"
+`
 
 // open opens the batch; at the test's end nothing of it may be left.
 func (r *rig) open() client.Session {
