@@ -2,6 +2,7 @@ package image
 
 import (
 	"archive/tar"
+	"bufio"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -11,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
-	"github.com/ulikunitz/xz"
+	"github.com/mikelolasagasti/xz"
 )
 
 const (
@@ -19,7 +20,7 @@ const (
 	maxControl = 16 << 20
 	// maxData bounds what a package installs, unpacked, in bytes: ten times a large desktop app.
 	maxData = 8 << 30
-	// maxWindow bounds the memory that a zstd stream may ask for; dpkg-deb's largest is 128 MiB.
+	// maxWindow bounds the memory that an xz or zstd stream may ask for; dpkg-deb's largest is 128 MiB.
 	maxWindow = 128 << 20
 )
 
@@ -120,7 +121,7 @@ func decompress(r io.Reader, how string) (io.Reader, func(), error) {
 		z, err := gzip.NewReader(r)
 		return z, nothing, err
 	case ".xz":
-		z, err := xz.NewReader(r)
+		z, err := xz.NewReader(bufio.NewReader(r), maxWindow)
 		return z, nothing, err
 	case ".zst":
 		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))

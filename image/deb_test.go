@@ -4,8 +4,10 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 	"os/exec"
@@ -276,6 +278,23 @@ func TestUnsafePackages(t *testing.T) {
 		if !errors.Is(err, tc.want) || !strings.Contains(err.Error(), tc.says) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: got %v, want %v with %q", what, err, tc.want, tc.says)
 		}
+	}
+}
+
+// TestGreedyPackage: a stream that asks for 4 GiB of memory to be unpacked with doesn't get it.
+func TestGreedyPackage(t *testing.T) {
+	b := []byte(packed(t, ".xz", tarOf(t, aProgram)))
+	header := b[12:][:(int(b[12])+1)*4] // of the first block, behind the stream's
+	filter := bytes.Index(header, []byte{0x21, 1})
+	if filter < 0 {
+		t.Fatalf("no LZMA2 in %x", header)
+	}
+	header[filter+2] = 40
+	sum := len(header) - 4
+	binary.LittleEndian.PutUint32(header[sum:], crc32.ChecksumIEEE(header[:sum]))
+	err := writeDeb(io.Discard, debFile(t, arOf("debian-binary", "2.0\n", "data.tar.xz", string(b))), theProgram, 0)
+	if !errors.Is(err, ErrPackage) || !strings.Contains(err.Error(), "limit") {
+		t.Errorf("got %v", err)
 	}
 }
 
