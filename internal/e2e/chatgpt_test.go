@@ -17,11 +17,7 @@ import (
 // TestChatGPT runs both surfaces of the app and Codex itself, one after the other in one shard: each
 // batch on the shard's one desktop, with a fresh profile, through all of the first-run screens. Every
 // prompt is sent once.
-func TestChatGPT(t *testing.T) {
-	for _, suite := range testrig.Suites {
-		t.Run(suite, func(t *testing.T) { chatGPT(t, suite) })
-	}
-}
+func TestChatGPT(t *testing.T) { onSuites(t, chatGPT) }
 
 func chatGPT(t *testing.T, suite string) {
 	p := newChatGPT(t, suite, sayCases("one", "two"), func(eval object) {
@@ -107,7 +103,9 @@ func sends(t *testing.T, trial *results.Trial) int {
 
 // TestDesktopFaults kills one service of the desktop after the other, each in the middle of a trial:
 // that trial is lost to infrastructure and says which service it was, and the next has a new desktop.
-func TestDesktopFaults(t *testing.T) {
+func TestDesktopFaults(t *testing.T) { onSuites(t, desktopFaults) }
+
+func desktopFaults(t *testing.T, suite string) {
 	faults := []struct {
 		name  string
 		words []string // of the process's command line
@@ -126,7 +124,7 @@ func TestDesktopFaults(t *testing.T) {
 		ids = append(ids, f.name)
 		want[f.name] = "infra"
 	}
-	p := newChatGPT(t, testrig.Suites[0], sayCases(append(ids, "last")...))
+	p := newChatGPT(t, suite, sayCases(append(ids, "last")...))
 	g := p.newGate(echo)
 	holds := map[string]*hold{}
 	for _, f := range faults {
@@ -154,8 +152,10 @@ func TestDesktopFaults(t *testing.T) {
 }
 
 // TestAppKilled: the app's own end fails its trial, and says how it ended.
-func TestAppKilled(t *testing.T) {
-	p := newChatGPT(t, testrig.Suites[0], sayCases("first", "second", "third"))
+func TestAppKilled(t *testing.T) { onSuites(t, appKilled) }
+
+func appKilled(t *testing.T, suite string) {
+	p := newChatGPT(t, suite, sayCases("first", "second", "third"))
 	m := p.midway()
 	kill(t, processIn(t, m.shard, "/usr/bin/chatgpt", "--no-sandbox"), syscall.SIGKILL)
 	r := m.run.wait()
@@ -164,9 +164,16 @@ func TestAppKilled(t *testing.T) {
 	p.nothingLeft()
 }
 
+// TestChatGPTInterrupt: Ctrl-C ends an app on its desktop as it does one without.
+func TestChatGPTInterrupt(t *testing.T) {
+	newChatGPT(t, testrig.Suites[0], sayCases("first", "second", "third")).midway().interrupted()
+}
+
 // TestKeyringFaults: an app that couldn't get at its secrets would sit on its splash for good. The run
 // says so before it is started.
-func TestKeyringFaults(t *testing.T) {
+func TestKeyringFaults(t *testing.T) { onSuites(t, keyringFaults) }
+
+func keyringFaults(t *testing.T, suite string) {
 	const daemon = "/usr/bin/gnome-keyring-daemon"
 	tests := map[string]struct {
 		damage func(t *testing.T, container string)
@@ -183,8 +190,8 @@ func TestKeyringFaults(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := newChatGPT(t, testrig.Suites[0], sayCases("one"))
-			p.useImage(damagedImage(t, desktopImage(t, testrig.Suites[0]), func(container string) { tt.damage(t, container) }))
+			p := newChatGPT(t, suite, sayCases("one"))
+			p.useImage(damagedImage(t, desktopImage(t, suite), func(container string) { tt.damage(t, container) }))
 			r := p.rehearse(echo)
 			r.expect(t, 4, tt.line)
 			if got, want := r.outcomes(t), (map[string]string{"one": "infra"}); !maps.Equal(got, want) {

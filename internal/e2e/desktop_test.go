@@ -43,6 +43,13 @@ func desktopImage(t *testing.T, suite string) string {
 	return ref
 }
 
+// onSuites runs a test on each suite.
+func onSuites(t *testing.T, test func(t *testing.T, suite string)) {
+	for _, suite := range testrig.Suites {
+		t.Run(suite, func(t *testing.T) { test(t, suite) })
+	}
+}
+
 // newChatGPT is newProject for client chatgpt on a suite.
 func newChatGPT(t *testing.T, suite string, cases []object, change ...func(eval object)) *project {
 	t.Helper()

@@ -16,8 +16,11 @@ func (c *command) interrupt() {
 }
 
 // TestInterrupt: the first Ctrl-C cancels the trial under way and keeps what has finished.
-func TestInterrupt(t *testing.T) {
-	m := runMidway(t)
+func TestInterrupt(t *testing.T) { runMidway(t).interrupted() }
+
+// interrupted interrupts a run once.
+func (m midway) interrupted() {
+	t := m.t
 	m.run.interrupt()
 	r := m.run.wait()
 	r.expect(t, 4, "ending; what has finished is kept", "cancelling")

@@ -26,17 +26,15 @@ import (
 func TestSessionInShards(t *testing.T) {
 	testrig.NeedRootless(t)
 	binaries := testrig.SessionTests(t)
-	for _, suite := range testrig.Suites {
-		t.Run(suite, func(t *testing.T) {
-			for _, pkg := range testrig.SessionPackages {
-				t.Run(path.Base(pkg), func(t *testing.T) { testInShard(t, suite, pkg, binaries) })
-			}
-		})
-	}
+	onSuites(t, func(t *testing.T, suite string) {
+		for _, pkg := range testrig.SessionPackages {
+			t.Run(path.Base(pkg), func(t *testing.T) { testInShard(t, suite, pkg, binaries) })
+		}
+	})
 }
 
 // testLimit bounds one package's tests in a shard.
-const testLimit = 15 * time.Minute
+const testLimit = 20 * time.Minute
 
 func testInShard(t *testing.T, suite, pkg, binaries string) {
 	takePlace(t)
