@@ -119,6 +119,7 @@ func TestSubmit(t *testing.T) {
 		"two switches":       {object{"main": object{"doubled": []string{"switch"}}}, driver.Work, driver.Failed, code.ModeMissingOrAmbiguous, driver.DraftSurface, 1, false},
 		"no Send":            {object{"main": object{"missing": []string{"send"}}}, driver.Work, driver.Failed, code.SendMissingOrAmbiguous, driver.Send, 1, false},
 		"two Send":           {object{"main": object{"doubled": []string{"send"}}}, driver.Work, driver.Failed, code.SendMissingOrAmbiguous, driver.Send, 1, false},
+		"another screen":     {object{"screens": []object{{"kind": "unknown", "title": "News"}}}, driver.Work, driver.Failed, code.StateTransitionUnobserved, driver.DraftOpen, 1, false},
 		"no effect":          {object{"main": object{"dead": []string{"send"}}}, driver.Work, driver.Failed, code.ActionAcknowledgementUncertain, driver.Send, 2, true},
 		"no such mode":       {object{"handoff": object{"surface": "Codex"}, "main": object{"missing": []string{"work"}}}, driver.Work, driver.Failed, code.SurfaceItemAmbiguous, driver.DraftSurface, 2, false},
 		"mode stays":         {object{"handoff": object{"surface": "Codex"}, "main": object{"dead": []string{"work"}}}, driver.Work, driver.Failed, code.StateTransitionUnobserved, driver.DraftSurface, 3, false},

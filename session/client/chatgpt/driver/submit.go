@@ -170,7 +170,11 @@ func (d *draft) await(ctx context.Context, limit time.Duration, see func(context
 // holds tells whether the composer holds the prompt, and else what that means.
 func (d *draft) holds(ctx context.Context, t *atspi.Tree) (bool, error) {
 	editors := d.controls.composers(t)
-	if len(editors) != 1 {
+	switch {
+	case len(editors) == 0 && len(d.controls.surfaces(t)) == 0 && d.controls.Send.onScreen(t) == 0:
+		d.code, d.detail = code.StateTransitionUnobserved, "no new thread is shown"
+		return false, nil
+	case len(editors) != 1:
 		d.code, d.detail = code.ComposerMissingOrAmbiguous, count(len(editors), "composers")
 		return false, nil
 	}

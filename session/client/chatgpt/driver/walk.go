@@ -49,6 +49,7 @@ func newWalk(r *run, screens []screen, goal func(*atspi.Tree) finding, first tim
 	return &walk{
 		run: r, screens: screens, goal: goal, first: first,
 		acted: map[string]atspi.Ref{}, pending: map[string]bool{}, times: map[string]int{},
+		now: finding{phase: r.phase, code: code.StateTransitionUnobserved, detail: "the app couldn't be looked at"},
 	}
 }
 
