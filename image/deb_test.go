@@ -293,7 +293,7 @@ func TestGreedyPackage(t *testing.T) {
 	sum := len(header) - 4
 	binary.LittleEndian.PutUint32(header[sum:], crc32.ChecksumIEEE(header[:sum]))
 	err := writeDeb(io.Discard, debFile(t, arOf("debian-binary", "2.0\n", "data.tar.xz", string(b))), theProgram, 0)
-	if !errors.Is(err, ErrPackage) || !strings.Contains(err.Error(), "limit") {
+	if !errors.Is(err, ErrPackage) || !strings.Contains(err.Error(), "dictionary size exceeds max") {
 		t.Errorf("got %v", err)
 	}
 }
