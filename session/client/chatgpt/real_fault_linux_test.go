@@ -216,26 +216,65 @@ func (r *rig) lockKeyring() {
 	must(r.t, call.Store(&locked, &prompt))
 }
 
-// TestKeyringLostWhileStarting: an app on its splash for want of its secrets isn't waited for.
-func TestKeyringLostWhileStarting(t *testing.T) {
-	r := newRig(t, script, `{"splash": {"until": "never"}}`)
-	opened := make(chan error, 1)
-	go func() {
-		_, err := r.client.Open(within(t, time.Minute), r.batch)
-		opened <- err
-	}()
+// TestLostWhileStarting: what an app on its splash can't do without isn't waited for.
+func TestLostWhileStarting(t *testing.T) {
+	kill := func(text string) func(*rig) {
+		return func(r *rig) { killService(r.t, sessiontest.Getenv(r.desktop, "XDG_RUNTIME_DIR"), text) }
+	}
+	for name, tc := range map[string]struct {
+		lose func(*rig)
+		want code.Code
+		text string
+	}{
+		"keyring locked": {(*rig).lockKeyring, code.KeyringLocked, "is locked"},
+		"keyring":        {kill("gnome-keyring-daemon"), code.KeyringAbsent, "keyring (gnome-keyring-daemon) ended"},
+		"display":        {kill("Xvfb"), code.SessionFailed, "display (Xvfb) ended"},
+		"registry":       {kill("at-spi2-registryd"), code.SessionFailed, "registry (at-spi2-registryd) ended"},
+		"app":            {(*rig).killApp, code.AppExited, "signal: killed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, script, `{"splash": {"until": "never"}}`)
+			opened := make(chan error, 1)
+			go func() {
+				_, err := r.client.Open(within(t, time.Minute), r.batch)
+				opened <- err
+			}()
+			r.awaitApp()
+			tc.lose(r)
+			if err := <-opened; code.Of(err) != tc.want || !strings.Contains(err.Error(), tc.text) {
+				t.Errorf("error %v, want %s with %q", err, tc.want, tc.text)
+			}
+			r.checkGone()
+		})
+	}
+}
+
+// awaitApp waits until the stand-in says that it's there.
+func (r *rig) awaitApp() {
+	r.t.Helper()
 	journal := filepath.Join(r.dir, "state", "chatgpt-standin.jsonl")
-	for ctx := within(t, time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for ctx := within(r.t, time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if b, _ := os.ReadFile(journal); strings.Contains(string(b), `"scenario"`) {
-			break
+			return
 		}
-		must(t, ctx.Err())
+		must(r.t, ctx.Err())
 	}
-	r.lockKeyring()
-	if err := <-opened; code.Of(err) != code.KeyringLocked {
-		t.Errorf("error %v", err)
+}
+
+// killApp kills the process that the client started; the wrapper has become the app.
+func (r *rig) killApp() {
+	r.t.Helper()
+	for _, p := range processesWith(r.t, "--ozone-platform=x11") {
+		dir, cmdline, _ := strings.Cut(p, " ")
+		cwd, _ := os.Readlink(filepath.Join(dir, "cwd"))
+		if cwd == r.client.opts.Home && !strings.Contains(cmdline, "chromium") {
+			pid, err := strconv.Atoi(filepath.Base(dir))
+			must(r.t, err)
+			must(r.t, syscall.Kill(pid, syscall.SIGKILL))
+			return
+		}
 	}
-	r.checkGone()
+	r.t.Fatal("no app")
 }
 
 // TestTools: what a variant says of its servers is held against what was called; that needs no new start
