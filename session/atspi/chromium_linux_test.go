@@ -1,10 +1,14 @@
 package atspi_test
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,7 +73,7 @@ func TestChromium(t *testing.T) {
 	one(t, app, button("Send message"))
 	for name, test := range map[string]func(*testing.T, *desk, *page, *atspi.App){
 		"act": testAct, "refuses": testRefuses, "type": testType, "type lines": testTypeLines,
-		"paste": testPaste, "composer": testComposer, "read": testRead, "places": testPlaces,
+		"paste": testPaste, "composer": testComposer, "read": testRead, "places": testPlaces, "dump": testDump,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, d, p, app) })
 	}
@@ -190,6 +194,22 @@ func testPlaces(t *testing.T, _ *desk, _ *page, app *atspi.App) {
 		if in != want {
 			t.Errorf("x=%d is in %+v: %v", x, onScreen, in)
 		}
+	}
+}
+
+// testDump: evidence has the page's controls with their places and what they can do.
+func testDump(t *testing.T, _ *desk, _ *page, app *atspi.App) {
+	objects, err := app.Dump(t.Context())
+	must(t, err)
+	i := slices.IndexFunc(objects, func(o atspi.Object) bool { return o.Name == "Press me" && o.Role == "button" })
+	if i < 0 || objects[i].Area == nil || objects[i].Area.Width <= 0 || objects[i].Action != "press" || !strings.Contains(objects[i].States, "showing") {
+		t.Fatalf("the button is %d: %+v", i, objects)
+	}
+	var text bytes.Buffer
+	must(t, atspi.WriteObjects(&text, objects))
+	line := fmt.Sprintf("\n%sbutton \"Press me\" %dx", strings.Repeat("  ", objects[i].Depth), objects[i].Area.Width)
+	if !strings.Contains(text.String(), line) || strings.Count(text.String(), "\n") != len(objects) {
+		t.Errorf("no %q in\n%s", line, text.String())
 	}
 }
 

@@ -38,6 +38,13 @@ func TestFindAmongMany(t *testing.T) {
 	if _, err := bus.Find(within(t, 200*time.Millisecond), owned); !errors.Is(err, atspi.ErrDeadline) {
 		t.Errorf("somebody else's app: %v", err)
 	}
+	alias := atspi.Identity{Names: []string{"other"}}
+	if _, err := bus.Find(soon(t), missing, alias, fake); !errors.Is(err, atspi.ErrAppAmbiguous) {
+		t.Errorf("an app by each of two identities: %v", err)
+	}
+	if app, err := bus.Find(soon(t), missing, alias); err != nil || app.Name != "Other" || missing.Matches(app) || !alias.Matches(app) {
+		t.Errorf("by the second identity: %+v %v", app, err)
+	}
 	d.app(t, root, nodes)
 	if _, err := bus.Find(soon(t), fake); !errors.Is(err, atspi.ErrAppAmbiguous) {
 		t.Errorf("two apps: %v", err)
@@ -130,15 +137,33 @@ func TestAppGone(t *testing.T) {
 	}
 }
 
+// TestBusGone: a bus that ends isn't taken for an app that does.
+func TestBusGone(t *testing.T) {
+	d := newDesktopBus(t)
+	root, nodes := flat("Fake", 1)
+	d.app(t, root, nodes)
+	bus := d.open(t)
+	app, err := bus.Find(soon(t), fake)
+	must(t, err)
+	bus.Close()
+	if _, err := app.Snapshot(soon(t)); !errors.Is(err, atspi.ErrBus) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestActionAnswers(t *testing.T) {
 	for name, test := range map[string]struct {
 		do   func() (bool, *dbus.Error)
 		want error
 	}{
 		"done":    {func() (bool, *dbus.Error) { return true, nil }, nil},
-		"refused": {func() (bool, *dbus.Error) { return false, nil }, atspi.ErrUnavailable},
+		"refused": {func() (bool, *dbus.Error) { return false, nil }, atspi.ErrRefused},
 		"failed": {func() (bool, *dbus.Error) { return false, &dbus.Error{Name: "org.freedesktop.DBus.Error.Failed"} },
 			atspi.ErrUncertain},
+		"gone": {func() (bool, *dbus.Error) {
+			return false, &dbus.Error{Name: "org.freedesktop.DBus.Error.UnknownObject"}
+		},
+			atspi.ErrUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesktopBus(t)
@@ -156,9 +181,12 @@ func TestActionAnswers(t *testing.T) {
 			app := d.found(t)
 			tree, err := app.Snapshot(soon(t))
 			must(t, err)
-			err = app.Do(soon(t), tree.Nodes[1], "press")
+			action, err := app.DoOne(soon(t), tree.Nodes[1], "press")
 			if !errors.Is(err, test.want) || test.want == nil && err != nil {
 				t.Errorf("got %v, want %v", err, test.want)
+			}
+			if asked := name != "gone"; (action == "press") != asked || errors.Is(err, atspi.ErrRefused) != (name == "refused") {
+				t.Errorf("got action %q and %v", action, err)
 			}
 			if n := done.Load(); n != 1 {
 				t.Errorf("it was done %d times", n)
