@@ -1,6 +1,7 @@
 package chatgpt
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -112,6 +113,22 @@ func (a *app) with(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	unhook := context.AfterFunc(a.alive, func() { cancel(context.Cause(a.alive)) })
 	return ctx, func() { unhook(); cancel(nil) }
+}
+
+// because is an error's cause, where that is the end of the context that it happened in, or of the app.
+func (a *app) because(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	switch code.Of(err) {
+	case code.AppExited, code.DesktopGLibError, code.DesktopDriverFailed:
+		// The driver saw a window or a bus go; what it was that ended shows a moment later.
+		return cmp.Or(a.ending(), err)
+	}
+	return err
 }
 
 // end ends the app whole. It gives ErrLeft's kind of error when something of it is left.

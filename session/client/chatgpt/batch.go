@@ -1,7 +1,6 @@
 package chatgpt
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -153,45 +152,6 @@ func (s *batch) prepare(ctx context.Context) error {
 	receipt, err := s.app.window.Prepare(within, s.settings.Surface)
 	s.prepared = receipt
 	return s.app.because(within, err)
-}
-
-// because is an error's cause, where that is the end of the context that it happened in, or of the app.
-func (a *app) because(ctx context.Context, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	}
-	switch code.Of(err) {
-	case code.AppExited, code.DesktopGLibError, code.DesktopDriverFailed:
-		// The driver saw a window or a bus go; what it was that ended shows a moment later.
-		return cmp.Or(a.ending(), err)
-	}
-	return err
-}
-
-// keyringGap is between two looks at the keyring while an app comes up.
-const keyringGap = 500 * time.Millisecond
-
-// watchKeyring ends a context when an app can't get at its secrets: it sits on its splash then, and
-// waits for somebody to type a password.
-func (s *batch) watchKeyring(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	bus := s.desktop.Bus()
-	go func() {
-		for {
-			select {
-			case <-time.After(keyringGap):
-			case <-ctx.Done():
-				return
-			}
-			if err := s.client.keyring.check(ctx, bus); err != nil && ctx.Err() == nil {
-				cancel(err)
-			}
-		}
-	}()
-	return ctx, func() { cancel(nil) }
 }
 
 // stopApp ends the app whole. If something of it is left, no other is started beside that.

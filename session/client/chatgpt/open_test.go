@@ -77,6 +77,16 @@ func noWindow(context.Context, driver.Options) (window, error) {
 	return nil, code.Errorf(code.DesktopDriverFailed, "no bus")
 }
 
+// TestNoBus: with the real driver, and no bus for it.
+func TestNoBus(t *testing.T) {
+	f := newFake(t)
+	f.client.window = openWindow
+	if _, err := f.client.Open(context.Background(), f.batch); code.Of(err) != code.DesktopDriverFailed {
+		t.Errorf("error %v", err)
+	}
+	f.checkGone()
+}
+
 // TestKeyringLockedWhileStarting: an app that waits for a password isn't waited for.
 func TestKeyringLockedWhileStarting(t *testing.T) {
 	f := newFake(t)

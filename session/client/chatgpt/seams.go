@@ -19,7 +19,13 @@ type window interface {
 	Close()
 }
 
-func openWindow(ctx context.Context, o driver.Options) (window, error) { return driver.New(ctx, o) }
+func openWindow(ctx context.Context, o driver.Options) (window, error) {
+	d, err := driver.New(ctx, o)
+	if err != nil {
+		return nil, err // not d, which would be a window that is nil
+	}
+	return d, nil
+}
 
 // desktop is a running session, *session.Session but in tests.
 type desktop interface {
