@@ -92,7 +92,7 @@ func (r *rig) check(t *testing.T, receipt driver.Receipt, err error, status driv
 
 // TestSubmit: what becomes of a prompt in an app that has its ways.
 func TestSubmit(t *testing.T) {
-	r := newRig(t, object{}, driver.Limits{Screen: 2 * time.Second, Draft: 2 * time.Second, Observe: time.Second})
+	r := newRig(t, object{}, driver.Limits{})
 	r.look()
 	const prompt = "one `two` three"
 	for name, tc := range map[string]struct {
@@ -126,8 +126,9 @@ func TestSubmit(t *testing.T) {
 		"second start fails": {object{"handoff": object{"exit": 3}}, driver.Work, driver.Failed, code.OpenFailed, driver.DraftOpen, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r.restart(t, tc.scenario)
+			patience := r.restart(t, tc.scenario)
 			r.arrive(t)
+			r.drive(t, driver.Limits{Screen: patience, Draft: patience})
 			receipt, err := r.driver.Submit(t.Context(), tc.wanted, prompt)
 			r.check(t, receipt, err, tc.status, tc.code)
 			if receipt.Step != tc.step || receipt.ActionCount != tc.actions || receipt.Sent != tc.sent {
@@ -152,9 +153,11 @@ func TestSubmit(t *testing.T) {
 // TestDraftState: what a receipt tells of a draft that isn't the prompt, and what it doesn't.
 func TestDraftState(t *testing.T) {
 	const secret = "höchst\n\ngeheim"
-	r := newRig(t, object{"handoff": object{"draft": "altered", "altered": secret}}, driver.Limits{Draft: time.Second})
+	r := newRig(t, object{}, driver.Limits{})
 	r.look()
+	patience := r.restart(t, object{"handoff": object{"draft": "altered", "altered": secret}})
 	r.arrive(t)
+	r.drive(t, driver.Limits{Draft: patience})
 	receipt, err := r.driver.Submit(t.Context(), driver.Work, "public")
 	r.check(t, receipt, err, driver.Failed, code.StateTransitionUnobserved)
 	want := &driver.DraftState{

@@ -96,7 +96,7 @@ func TestLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r.restart(t, tc.scenario)
-			r.drive(tc.limits)
+			r.drive(t, tc.limits)
 			receipt, err := r.driver.Prepare(t.Context(), driver.Work)
 			r.check(t, receipt, err, driver.Failed, tc.code)
 		})

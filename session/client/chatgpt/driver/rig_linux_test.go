@@ -62,7 +62,7 @@ func newRig(t testing.TB, scenario map[string]any, limits driver.Limits, without
 	sessiontest.Need(t, "/usr/bin/chromium", "chromium")
 	r.session, r.home = sessiontest.Start(t), t.TempDir()
 	r.start(scenario, slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return slices.Contains(without, f) }))
-	r.drive(limits)
+	r.drive(t, limits)
 	return r
 }
 
@@ -82,10 +82,11 @@ func (r *rig) start(scenario map[string]any, args []string) {
 	})
 }
 
-func (r *rig) drive(limits driver.Limits) {
-	r.t.Helper()
+// drive makes another driver, for as long as t takes.
+func (r *rig) drive(t testing.TB, limits driver.Limits) {
+	t.Helper()
 	var err error
-	r.driver, err = driver.New(r.t.Context(), driver.Options{
+	r.driver, err = driver.New(t.Context(), driver.Options{
 		Accessibility: sessiontest.Getenv(r.session, "AT_SPI_BUS_ADDRESS"),
 		Display:       sessiontest.Getenv(r.session, "DISPLAY"),
 		Owns: func(pid int) bool {
@@ -95,8 +96,8 @@ func (r *rig) drive(limits driver.Limits) {
 		Open:   r.handOff,
 		Limits: limits,
 	})
-	must(r.t, err)
-	r.t.Cleanup(r.driver.Close)
+	must(t, err)
+	t.Cleanup(r.driver.Close)
 }
 
 // flags are those that the client starts the app with (contract §4.1).
@@ -149,13 +150,16 @@ func (r *rig) look() {
 }
 
 // clear has the app show its splash and no more, and waits until that is all there is to be seen: a page
-// is drawn before its accessibility tree is, and the driver mustn't meet the scenario before.
-func (r *rig) clear(t testing.TB) {
+// is drawn before its accessibility tree is, and the driver mustn't meet the scenario before. It returns
+// how long a screen may take, by how long this one took.
+func (r *rig) clear(t testing.TB) time.Duration {
 	t.Helper()
+	began := time.Now()
 	r.begin(t, "file="+url.QueryEscape(r.write("splash.json", map[string]any{"splash": map[string]any{"until": "never"}})))
 	r.page(t, func(shown []*atspi.Node) bool {
 		return len(shown) == 3 && shown[2].Name == "ChatGPT" // main, heading, and its text
 	})
+	return 500*time.Millisecond + 10*time.Since(began)
 }
 
 // arrive waits until something else than the splash is to be seen.
@@ -193,11 +197,12 @@ func (r *rig) handOff(ctx context.Context, draft string) error {
 	return err
 }
 
-// restart begins a scenario of the test's own in the same window.
-func (r *rig) restart(t testing.TB, scenario map[string]any) {
+// restart begins a scenario of the test's own in the same window, and returns what clear does.
+func (r *rig) restart(t testing.TB, scenario map[string]any) time.Duration {
 	t.Helper()
-	r.clear(t)
+	patience := r.clear(t)
 	r.begin(t, "file="+url.QueryEscape(r.write("next.json", scenario)))
+	return patience
 }
 
 // entry is a line of the app's journal.

@@ -24,7 +24,7 @@ func TestSequences(t *testing.T) {
 	for first := range windows { // side by side, as most of the time is waiting
 		t.Run(fmt.Sprintf("window %d", first), func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, object{}, driver.Limits{FirstUI: 2 * time.Second, Screen: 2 * time.Second, Settle: 50 * time.Millisecond})
+			r := newRig(t, object{}, driver.Limits{})
 			r.look()
 			for seed := first; seed < sequences; seed += windows {
 				t.Run(fmt.Sprint(seed), func(t *testing.T) { r.sequence(t, seed) })
@@ -34,7 +34,8 @@ func TestSequences(t *testing.T) {
 }
 
 func (r *rig) sequence(t *testing.T, seed int) {
-	r.clear(t)
+	patience := r.clear(t)
+	r.drive(t, driver.Limits{FirstUI: patience, Screen: patience, Settle: 50 * time.Millisecond})
 	raw := r.begin(t, fmt.Sprintf("seed=%d", seed))
 	var s scenario
 	must(t, json.Unmarshal(raw, &s))
