@@ -13,13 +13,13 @@ var desktop = []service{
 		program: program{
 			paths:   []string{"/usr/bin/Xvfb"},
 			pkg:     "xvfb",
-			prepare: (*Session).makeSocketDir,
+			prepare: (*Session).prepareDisplay,
 			args: func(s *Session) []string {
 				// 24 bits deep, since Chromium and GTK crash or lose colours on less; no reset when the
 				// last client leaves; no OpenGL, whose software renderer costs memory and time to load.
 				return []string{
 					s.cfg.display(), "-screen", "0", fmt.Sprintf("%dx%dx24", s.cfg.Width, s.cfg.Height),
-					"-nolisten", "tcp", "-noreset", "-extension", "GLX",
+					"-nolisten", "tcp", "-noreset", "-extension", "GLX", "-xkbdir", s.keymapDir(),
 				}
 			},
 		},
@@ -98,9 +98,7 @@ var desktop = []service{
 			args: func(s *Session) []string {
 				return []string{"--sm-disable", "--config-file", s.windowConfig()}
 			},
-			// It types nothing, so it needn't read the tables of composed characters, a quarter of its
-			// start; titles come to it in UTF-8 anyway.
-			env: func(*Session) []string { return []string{"LC_ALL=C"} },
+			env: windowEnv,
 		},
 		ready: windowsManaged,
 	},
