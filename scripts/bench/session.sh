@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # session.sh: the desktop of package session, as a shell script starts it: the same programs with the
-# same options, what doesn't need each other side by side, and polls of 10 ms. It prints "ready" at the
+# same options, each as soon as what it needs is there, and polls of 10 ms. It prints "ready" at the
 # same end: the display, the bus and its activation environment, the keyring unlocked and proved by a
 # write and a read, the accessibility bus on and its registry answering, a window manager.
 #
@@ -33,7 +33,8 @@ registry_answers() {
     /org/a11y/atspi/registry org.a11y.atspi.Registry.GetRegisteredEvents
 }
 
-managed() { xprop -root _NET_SUPPORTING_WM_CHECK | grep -q window; }
+# openbox owns the display well before it takes windows.
+managed() { xprop -root _NET_CLIENT_LIST | grep -q '#'; }
 
 keyrings=$XDG_DATA_HOME/keyrings
 mkdir -p -m 0700 "$keyrings"
@@ -46,7 +47,7 @@ poll dbus-update-activation-environment --all
 gnome-keyring-daemon --foreground --components=secrets --control-directory="$XDG_RUNTIME_DIR/keyring" &
 
 poll test -S "/tmp/.X11-unix/X${DISPLAY#:}"
-LC_ALL=C openbox --sm-disable --config-file "$OPENBOX_CONFIG" &
+openbox --sm-disable --config-file "$OPENBOX_CONFIG" &
 /usr/libexec/at-spi-bus-launcher --launch-immediately --a11y=1 --screen-reader=1 &
 poll owned org.a11y.Bus
 AT_SPI_BUS_ADDRESS=$(call org.a11y.Bus /org/a11y/bus org.a11y.Bus.GetAddress | tr -d ' ')
