@@ -30,6 +30,10 @@ func (a *App) read(ctx context.Context) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
+	// GTK 4's cache says of every app that it has no window.
+	if root := objects[a.Ref]; root != nil && root.count == 0 {
+		root.count, root.whole = -1, false
+	}
 	return a.assemble(ctx, objects)
 }
 

@@ -89,11 +89,14 @@ var stateNames = [...]string{
 	"selectable text", "is default", "visited", "checkable", "has popup", "read only",
 }
 
-// states joins the words of a state set.
+// states joins the words of a state set. What is sensitive is enabled, which GTK 4 doesn't say besides.
 func states(words []uint32) States {
 	var s States
 	for i, w := range words[:min(2, len(words))] {
 		s |= States(w) << (32 * i)
+	}
+	if s.Has(StateSensitive) {
+		s |= StateEnabled
 	}
 	return s
 }
