@@ -138,7 +138,7 @@ func (s *batch) startApp(ctx context.Context) (err error) {
 		Accessibility: s.env["AT_SPI_BUS_ADDRESS"], Display: s.env["DISPLAY"],
 		Owns: s.app.process.Owns, Open: s.handOff, Limits: limits,
 	})
-	return err
+	return s.app.because(ctx, err)
 }
 
 // prepare has the window taken to the composer, unless the app, the desktop or the keyring is lost on

@@ -87,6 +87,19 @@ func TestNoBus(t *testing.T) {
 	f.checkGone()
 }
 
+// TestDesktopEndsBeforeTheDriver: a bus that nobody can connect to any more isn't what went wrong.
+func TestDesktopEndsBeforeTheDriver(t *testing.T) {
+	f := newFake(t)
+	f.client.window = func(ctx context.Context, o driver.Options) (window, error) {
+		f.desktop.end(code.Errorf(code.SessionFailed, "display (Xvfb) ended"))
+		return noWindow(ctx, o)
+	}
+	if _, err := f.client.Open(context.Background(), f.batch); code.Of(err) != code.SessionFailed || !strings.Contains(err.Error(), "display (Xvfb) ended") {
+		t.Errorf("error %v", err)
+	}
+	f.checkGone()
+}
+
 // TestKeyringLockedWhileStarting: an app that waits for a password isn't waited for.
 func TestKeyringLockedWhileStarting(t *testing.T) {
 	f := newFake(t)

@@ -349,8 +349,7 @@ func TestBearer(t *testing.T) {
 		}
 		h.ServeHTTP(w, req)
 	}))
-	defer web.Close()
-	defer web.CloseClientConnections()
+	t.Cleanup(web.Close) // after the batch's end, which ends all that is connected
 	r := newRig(t, script, plain)
 	r.batch.Servers = []client.Server{{Label: "my-notes", Transport: "http", URL: web.URL, Token: bearer, MinTools: 2}}
 	s := r.open()
