@@ -33,11 +33,29 @@ func (a *App) Text(ctx context.Context, n *Node) (string, error) {
 
 // Embedded counts the objects that are embedded in a node's text, at the first level.
 func (a *App) Embedded(ctx context.Context, n *Node) (int, error) {
-	var text string
-	if err := a.bus.call(ctx, method(n.Ref, "Text.GetText", int32(0), int32(-1)), &text); err != nil {
+	text, err := a.bus.textOf(ctx, n.Ref)
+	if err != nil {
 		return 0, a.judge(ctx, err)
 	}
 	return strings.Count(text, string(marker)), nil
+}
+
+// textOf is an object's own text. To GTK 4's one-line entries -1 isn't the end but nothing: they are asked
+// again, for as many characters as they say they have.
+func (b *Bus) textOf(ctx context.Context, ref Ref) (text string, err error) {
+	if err := b.call(ctx, method(ref, "Text.GetText", int32(0), int32(-1)), &text); err != nil || text != "" {
+		return text, err
+	}
+	var count int32
+	err = b.call(ctx, property(ref, "Text.CharacterCount"), &count)
+	switch {
+	case replied(err): // it tells none
+		return "", nil
+	case err != nil || count == 0:
+		return "", err
+	}
+	err = b.call(ctx, method(ref, "Text.GetText", int32(0), count), &text)
+	return text, err
 }
 
 type textReader struct {
@@ -49,8 +67,8 @@ func (r *textReader) read(ctx context.Context, ref Ref, depth int) (string, erro
 	if r.objects++; r.objects > maxObjects || depth > maxDepth {
 		return "", fail(ErrText, "more than %d embedded objects, or %d levels of them", maxObjects, maxDepth)
 	}
-	var text string
-	if err := r.bus.call(ctx, method(ref, "Text.GetText", int32(0), int32(-1)), &text); err != nil {
+	text, err := r.bus.textOf(ctx, ref)
+	if err != nil {
 		return "", err
 	}
 	if r.bytes += len(text); r.bytes > maxText {
