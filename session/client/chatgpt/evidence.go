@@ -2,6 +2,7 @@ package chatgpt
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -15,7 +16,7 @@ import (
 )
 
 // What was on screen is looked at for this long each.
-const lookLimit = 10 * time.Second
+const lookLimit = 5 * time.Second
 
 // Names of evidence files (contract §4.6).
 const (
@@ -87,9 +88,29 @@ func (s *batch) writeTree(w io.Writer) error {
 	defer cancel()
 	objects, err := s.app.window.Dump(ctx)
 	if err != nil {
-		return err
+		return s.writeApps(w, err)
 	}
 	return atspi.WriteObjects(w, objects)
+}
+
+// writeApps says, in the place of a tree that can't be read for why, who is on the accessibility bus.
+func (s *batch) writeApps(w io.Writer, why error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), lookLimit)
+	defer cancel()
+	bus, err := atspi.OpenAddress(ctx, s.env["AT_SPI_BUS_ADDRESS"])
+	if err != nil {
+		return err
+	}
+	defer bus.Close()
+	apps, err := bus.Apps(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "no tree: %v\n%d on the accessibility bus:\n", why, len(apps)) // its error is Text's, too
+	for _, a := range apps {
+		fmt.Fprintf(w, "%q of %s, process %d (%s), the app's own: %v\n", a.Name, a.Toolkit, a.PID, a.Process, s.app.process.Owns(a.PID))
+	}
+	return nil
 }
 
 // writeLog leaves out the line that the log was cut in, lest a part of a secret is in it.

@@ -88,7 +88,8 @@ for arg; do
   esac
 done
 env >DIR/app.env
-for arg; do echo "$arg"; done >DIR/app.args
+for arg; do echo "$arg"; done >DIR/app.args.new
+mv DIR/app.args.new DIR/app.args
 echo "the app says tok-0123456789abcdef"
 exec sleep 1000
 `
@@ -239,6 +240,19 @@ func (f *fake) record(r recorded) {
 	dir := filepath.Join(f.client.opts.Home, ".codex", "sessions", "2026", "11", "29")
 	must(f.t, os.MkdirAll(dir, 0o700))
 	must(f.t, os.WriteFile(filepath.Join(dir, "rollout-"+id+".jsonl"), []byte(b.String()), 0o600))
+}
+
+// awaitApp waits until the fake app has noted how it was started.
+func (f *fake) awaitApp() {
+	f.t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(f.dir, "app.args")); err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			f.t.Fatal("the app hasn't started")
+		}
+	}
 }
 
 // read gives a file of the fake's, as lines.

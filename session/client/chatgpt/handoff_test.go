@@ -34,6 +34,7 @@ func TestHandOff(t *testing.T) {
 	if err != nil || u.Query().Get("prompt") != prompt {
 		t.Errorf("prompt %q, error %v", u.Query().Get("prompt"), err)
 	}
+	f.awaitApp()
 	if d := cmp.Diff(flags, f.read("app.args")); d != "" {
 		t.Errorf("flags (-want +got):\n%s", d)
 	}

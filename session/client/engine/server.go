@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"syscall"
 	"time"
 
 	"github.com/berth-run/berth/internal/code"
@@ -92,9 +93,14 @@ func (s *Server) Refused() map[string]int { return s.rpc.refusedRequests() }
 func (s *Server) Ended() bool {
 	select {
 	case <-s.rpc.closed:
+		return s.ends()
 	default:
 		return s.Process.Exit() != ""
 	}
+}
+
+// ends gives a program that speaks or listens no more a moment to end.
+func (s *Server) ends() bool {
 	select {
 	case <-s.Process.Done():
 		return true
@@ -106,7 +112,7 @@ func (s *Server) Ended() bool {
 // StartError says why a server didn't start, with its last word.
 func (s *Server) StartError(err error) error {
 	c := code.AppStartFailed
-	if s.Ended() {
+	if s.Ended() || errors.Is(err, syscall.EPIPE) && s.ends() {
 		c = code.AppExited
 	}
 	ending := ""
