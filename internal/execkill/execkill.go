@@ -27,12 +27,17 @@ const minID = 16
 var ErrLeft = errors.New("processes of the exec are left")
 
 // Kill sends SIGKILL to the processes of exec id until none is left, or until ctx ends (ErrLeft).
-// Finding none is success.
-func Kill(ctx context.Context, id string) error {
+// Finding none is success. Sessions are those that the caller knows to be the exec's alone: what is in
+// them is found without a mark, as a process may have been born before its parent was marked, and
+// Chromium writes its title over its environment.
+func Kill(ctx context.Context, id string, sessions ...int) error {
 	if len(id) < minID {
 		return fmt.Errorf("exec id %q is shorter than %d", id, minID)
 	}
-	s := scanner{proc: "/proc", id: id, self: os.Getpid()}
+	s := scanner{proc: "/proc", id: id, self: os.Getpid(), sessions: map[int]bool{}}
+	for _, session := range sessions {
+		s.sessions[session] = true
+	}
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		found, err := s.scan()
 		if err != nil {

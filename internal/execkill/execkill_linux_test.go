@@ -88,6 +88,37 @@ func TestKillShedder(t *testing.T) {
 	}
 }
 
+// TestKillSession: a process without any mark, whose parent is gone, is found by a session that is told.
+func TestKillSession(t *testing.T) {
+	const id = "aabbccddeeff00112233"
+	cmd := exec.Command("sh", "-c", "sleep 1000 & echo $!; exec sleep 1000")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	if _, err := lines.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cmd.Process.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if err := Kill(t.Context(), id, cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	// The pipe ends only when every process that holds it is gone.
+	if rest, err := lines.ReadString('\n'); err == nil {
+		t.Fatalf("still writing: %q", rest)
+	}
+}
+
 func TestKillFindsNone(t *testing.T) {
 	if err := Kill(t.Context(), "00000000000000000000"); err != nil {
 		t.Fatal(err)

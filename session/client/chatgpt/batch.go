@@ -9,7 +9,6 @@ import (
 
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/internal/redact"
-	"github.com/berth-run/berth/session/atspi"
 	"github.com/berth-run/berth/session/client"
 	"github.com/berth-run/berth/session/client/chatgpt/driver"
 	"github.com/berth-run/berth/session/client/codexconfig"
@@ -85,26 +84,9 @@ func (s *batch) enter(ctx context.Context) (err error) {
 	return s.env.check()
 }
 
-// bringUp starts the app and takes it to an empty composer. An app that never showed on the accessibility
-// bus, as happens on a machine with too much to do, is started once more: nothing was done to it.
+// bringUp starts the app and takes it to an empty composer. Where it fails the app is ended, and what
+// showed why is kept.
 func (s *batch) bringUp(ctx context.Context) error {
-	began := time.Now()
-	err := s.bringUpOnce(ctx)
-	if !s.unseen(err) {
-		return err
-	}
-	s.life.recovered(time.Since(began))
-	return s.bringUpOnce(ctx)
-}
-
-// unseen tells of an error that the driver saw nothing of the app at all.
-func (s *batch) unseen(err error) bool {
-	nothing := errors.Is(err, atspi.ErrDeadline) || errors.Is(err, atspi.ErrNotEnabled)
-	return nothing && s.prepared.Phase == driver.WaitingForInitialUI && len(s.prepared.Steps) == 0 && s.usable() == nil
-}
-
-// bringUpOnce is one try. Where it fails the app is ended, and what showed why is kept.
-func (s *batch) bringUpOnce(ctx context.Context) error {
 	s.prepared = driver.Receipt{}
 	err := s.life.step(StepAppStart, func() error { return s.startApp(ctx) })
 	if err == nil {

@@ -121,33 +121,6 @@ func (s *splash) Prepare(ctx context.Context, _ driver.Surface) (driver.Receipt,
 	return driver.Receipt{Status: driver.Failed}, code.Errorf(code.StateTransitionUnobserved, "%w", ctx.Err())
 }
 
-// TestUnseenApp: an app of which nothing is seen is started once more, and only such a one.
-func TestUnseenApp(t *testing.T) {
-	unseen := driver.Receipt{Status: driver.Failed, Phase: driver.WaitingForInitialUI}
-	acted := unseen
-	acted.Steps = []driver.Action{{Step: "continue"}}
-	late := code.Errorf(code.StateTransitionUnobserved, "%w", code.Errorf(code.DeadlineExceeded, "waiting for the app"))
-	for name, tc := range map[string]struct {
-		receipt driver.Receipt
-		err     error
-		starts  int
-	}{
-		"not on the bus":   {unseen, late, 2},
-		"empty":            {unseen, code.Errorf(code.A11yNotEnabled, "no window"), 2},
-		"acted on":         {acted, late, 1},
-		"a strange screen": {unseen, code.Errorf(code.StateTransitionUnobserved, "no screen that is known"), 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := newFake(t)
-			f.prepare = func(driver.Receipt) (driver.Receipt, error) { return tc.receipt, tc.err }
-			if _, err := f.client.Open(context.Background(), f.batch); !errors.Is(err, tc.err) || f.windows != tc.starts {
-				t.Errorf("after %d starts, want %d: error %v", f.windows, tc.starts, err)
-			}
-			f.checkGone()
-		})
-	}
-}
-
 // TestOpenCancelled: a batch whose end is wished for doesn't wait for its app.
 func TestOpenCancelled(t *testing.T) {
 	f := newFake(t)

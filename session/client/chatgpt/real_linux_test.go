@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -91,7 +90,6 @@ func (r *rig) passes(s client.Session, trial client.Trial) client.Result {
 		}
 	}
 	r.t.Logf("%q: %d ms: %v", trial.Prompt, res.DurationMs, res.Steps)
-	r.tellStarts()
 	return res
 }
 
@@ -110,15 +108,4 @@ func (r *rig) files(res client.Result) []string {
 		names = append(names, name)
 	}
 	return names
-}
-
-// tellStarts logs what was to be seen of a start that had to be made once more.
-func (r *rig) tellStarts() {
-	r.t.Helper()
-	trees, _ := filepath.Glob(filepath.Join(r.batch.EvidenceDir, labelPrepare+"-*", treeFile))
-	for _, path := range trees {
-		b, err := os.ReadFile(path)
-		must(r.t, err)
-		r.t.Logf("the app was started once more; before:\n%s", b)
-	}
 }

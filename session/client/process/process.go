@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/berth-run/berth/internal/execkill"
 )
 
@@ -122,7 +124,10 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Owns tells whether a process is the program's, or came of it.
-func (p *Process) Owns(pid int) bool { return pid == p.PID() || execkill.Marked(pid, p.mark) }
+func (p *Process) Owns(pid int) bool {
+	session, err := unix.Getsid(pid)
+	return err == nil && session == p.PID() || execkill.Marked(pid, p.mark)
+}
 
 // Exit says how the program ended, such as "exit status 3" or "signal: killed", "" while it runs.
 func (p *Process) Exit() string {
@@ -183,7 +188,7 @@ func (p *Process) kill() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), KillGrace)
 	defer cancel()
-	if err := execkill.Kill(ctx, p.mark); err != nil {
+	if err := execkill.Kill(ctx, p.mark, p.PID()); err != nil {
 		return fmt.Errorf("ending %s: %w", p.cmd.Path, err)
 	}
 	select {
