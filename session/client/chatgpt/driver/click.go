@@ -21,11 +21,11 @@ func (r *run) click(ctx context.Context, step string, n *atspi.Node) (asked bool
 		return false, err
 	}
 	at := time.Now()
-	if err := r.display.Click(ctx, x, y, x11.Left); err != nil {
-		return true, displayFailed(ctx, err)
+	if err = r.display.Click(ctx, x, y, x11.Left); err != nil {
+		err = displayFailed(ctx, err)
 	}
-	r.record(Action{At: at, Step: step, Role: n.Role.String(), Name: n.Name, Action: "pointer"})
-	return true, nil
+	r.record(Action{At: at, Step: step, Role: n.Role.String(), Name: n.Name, Action: "pointer", Error: code.Of(err)})
+	return true, err
 }
 
 var errGeometry = &code.Error{Code: code.ProfessionGeometryInvalid}

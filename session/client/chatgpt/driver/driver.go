@@ -91,8 +91,9 @@ func (d *Driver) attach(ctx context.Context) error {
 	if _, err := app.Ready(ctx); err != nil {
 		return err
 	}
-	d.app = app
-	d.row = d.opts.Apps[slices.IndexFunc(ids, func(id atspi.Identity) bool { return id.Matches(app) })]
+	// Not by its process again, which may have ended.
+	row := slices.IndexFunc(d.opts.Apps, func(row App) bool { return row.identity(nil).Matches(app) })
+	d.app, d.row = app, d.opts.Apps[row]
 	return nil
 }
 
@@ -148,6 +149,26 @@ func (r *run) fail(ctx context.Context, err error) error {
 		return code.Errorf(c, "%w", err)
 	}
 	return err
+}
+
+// await looks at the app until see is satisfied, or until limit is over: then over is true. what is as of
+// atspi's Await. An error of see's comes before the end of limit: what it's about may have been done.
+func (r *run) await(ctx context.Context, limit time.Duration, what string, see func(*atspi.Tree) (bool, error)) (over bool, err error) {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var failed error
+	_, err = r.app.Await(limited, what, func(t *atspi.Tree) (ok bool, _ error) {
+		r.seen = t
+		ok, failed = see(t)
+		return ok, failed
+	})
+	switch {
+	case failed != nil:
+		return false, failed
+	case late(ctx, limited, err):
+		return true, nil
+	}
+	return false, err
 }
 
 // late tells whether err says that limited's time is over while ctx's isn't.

@@ -90,14 +90,6 @@ func (r *run) atSurface(t *atspi.Tree) finding {
 // lookOn does nothing to the app for a while: it routes links when it comes to it, and a late one would
 // replace the first real draft.
 func (r *run) lookOn(ctx context.Context) error {
-	limited, cancel := context.WithTimeout(ctx, r.limits.Settle)
-	defer cancel()
-	_, err := r.app.Await(limited, "the set-up draft", func(t *atspi.Tree) (bool, error) {
-		r.seen = t
-		return false, nil
-	})
-	if late(ctx, limited, err) {
-		return nil
-	}
+	_, err := r.await(ctx, r.limits.Settle, "the set-up draft", func(*atspi.Tree) (bool, error) { return false, nil })
 	return err
 }

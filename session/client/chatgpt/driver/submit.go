@@ -62,20 +62,13 @@ func checkPrompt(prompt string) error {
 // observe sees before anything is done that the app isn't on another surface. After a turn it shows the
 // old conversation with no mode switch, for which there's nothing to wait for long.
 func (d *draft) observe(ctx context.Context) error {
-	limited, cancel := context.WithTimeout(ctx, d.limits.Observe)
-	defer cancel()
-	tree, err := d.app.Await(limited, "the mode switch", func(t *atspi.Tree) (bool, error) {
-		d.seen = t
+	var tree *atspi.Tree
+	_, err := d.await(ctx, d.limits.Observe, "the mode switch", func(t *atspi.Tree) (bool, error) {
+		tree = t
 		return len(d.controls.surfaces(t)) > 0, nil
 	})
-	switch {
-	case late(ctx, limited, err):
-		tree = d.seen
-	case err != nil:
+	if err != nil || tree == nil { // not a look in that time
 		return err
-	}
-	if tree == nil {
-		return nil // not a look in that time
 	}
 	for _, on := range d.controls.surfaces(tree) {
 		if on != d.wanted {
@@ -95,7 +88,7 @@ func (d *draft) handOver(ctx context.Context) error {
 	if err := d.open(ctx, d.prompt); err != nil {
 		return err
 	}
-	return d.await(ctx, d.limits.Draft, d.holds)
+	return d.until(ctx, d.limits.Draft, d.holds)
 }
 
 // surface sees that the draft is on the wanted surface, and corrects that once.
@@ -107,13 +100,13 @@ func (d *draft) surface(ctx context.Context) error {
 // readBack sees that the draft is still there.
 func (d *draft) readBack(ctx context.Context) error {
 	d.step, d.phase = DraftReadback, AtComposer
-	return d.await(ctx, d.limits.Screen, d.holds)
+	return d.until(ctx, d.limits.Screen, d.holds)
 }
 
 // send activates Send, once.
 func (d *draft) send(ctx context.Context) error {
 	d.step = Send
-	return d.await(ctx, d.limits.Screen, func(ctx context.Context, t *atspi.Tree) (bool, error) {
+	return d.until(ctx, d.limits.Screen, func(ctx context.Context, t *atspi.Tree) (bool, error) {
 		if ok, err := d.holds(ctx, t); !ok {
 			return false, err
 		}
@@ -138,7 +131,7 @@ func (d *draft) send(ctx context.Context) error {
 
 // accepted waits until the composer doesn't hold the draft any more.
 func (d *draft) accepted(ctx context.Context) error {
-	return d.await(ctx, d.limits.Screen, func(ctx context.Context, t *atspi.Tree) (bool, error) {
+	return d.until(ctx, d.limits.Screen, func(ctx context.Context, t *atspi.Tree) (bool, error) {
 		d.code, d.detail = code.ActionAcknowledgementUncertain, "Send was activated, and the composer still holds the prompt"
 		editors := d.controls.composers(t)
 		if len(editors) != 1 {
@@ -152,16 +145,11 @@ func (d *draft) accepted(ctx context.Context) error {
 	})
 }
 
-// await waits until see is satisfied; when limit is over it fails with what see found last.
-func (d *draft) await(ctx context.Context, limit time.Duration, see func(context.Context, *atspi.Tree) (bool, error)) error {
-	limited, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
+// until waits until see is satisfied; when limit is over it fails with what see found last.
+func (d *draft) until(ctx context.Context, limit time.Duration, see func(context.Context, *atspi.Tree) (bool, error)) error {
 	d.code, d.detail = code.StateTransitionUnobserved, "the draft wasn't looked at"
-	_, err := d.app.Await(limited, "the draft", func(t *atspi.Tree) (bool, error) {
-		d.seen = t
-		return see(ctx, t)
-	})
-	if late(ctx, limited, err) {
+	over, err := d.await(ctx, limit, "the draft", func(t *atspi.Tree) (bool, error) { return see(ctx, t) })
+	if over {
 		return code.Errorf(d.code, "%s", d.detail)
 	}
 	return err

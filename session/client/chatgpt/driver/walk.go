@@ -55,12 +55,10 @@ func newWalk(r *run, screens []screen, goal func(*atspi.Tree) finding, first tim
 
 // progress waits until something was done or another screen has come.
 func (w *walk) progress(ctx context.Context) error {
-	limited, cancel := context.WithTimeout(ctx, w.limit())
-	defer cancel()
-	_, err := w.app.Await(limited, "a screen that is known", func(t *atspi.Tree) (bool, error) {
+	over, err := w.await(ctx, w.limit(), "a screen that is known", func(t *atspi.Tree) (bool, error) {
 		return w.see(ctx, t)
 	})
-	if late(ctx, limited, err) {
+	if over {
 		return code.Errorf(w.now.code, "%s", w.now.detail)
 	}
 	return err
@@ -74,7 +72,6 @@ func (w *walk) limit() time.Duration {
 }
 
 func (w *walk) see(ctx context.Context, t *atspi.Tree) (progress bool, err error) {
-	w.seen = t
 	was := w.now.name
 	w.now = w.look(t)
 	w.phase = w.now.phase
