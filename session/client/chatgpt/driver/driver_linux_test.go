@@ -3,6 +3,7 @@ package driver_test
 import (
 	"crypto/sha256"
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"testing"
@@ -33,14 +34,18 @@ func TestFirstRunAndTwoPrompts(t *testing.T) {
 	if _, err := os.Stat(codexPath()); err != nil {
 		t.Skip("needs the real Codex: set BERTH_CODEX to what scripts/codex prints")
 	}
-	r := newRig(t, object{
+	r := newRig(t, object{}, driver.Limits{})
+	r.look()
+	route := 2 * r.clear(t) // later than the main screen's surface is changed, however slow this machine is
+	r.begin(t, "file="+url.QueryEscape(r.write("next.json", object{
 		"screens": []object{
 			{"kind": "profession", "stale": true, "delayMs": 100}, {"kind": "examples", "delayMs": 100}, {"kind": "confirm"},
 			{"kind": "announcement", "delayMs": 100},
 		},
-		"main":    object{"setupRouteMs": 500, "backticks": "code"},
+		"main":    object{"setupRouteMs": route.Milliseconds(), "backticks": "code"},
 		"handoff": object{"settleMs": 100},
-	}, driver.Limits{Settle: 1500 * time.Millisecond})
+	})))
+	r.drive(t, driver.Limits{Overall: time.Hour, Settle: 2 * route})
 
 	receipt, err := r.driver.Prepare(t.Context(), driver.Codex)
 	r.check(t, receipt, err, driver.Ready, "")
@@ -105,7 +110,7 @@ func TestSubmit(t *testing.T) {
 		sent     bool
 	}{
 		"shown":              {object{}, driver.Work, driver.Submitted, "", "", 2, true},
-		"late":               {object{"handoff": object{"settleMs": 700}}, driver.Work, driver.Submitted, "", "", 2, true},
+		"late":               {object{"handoff": object{"settleMs": 400}}, driver.Work, driver.Submitted, "", "", 2, true},
 		"code":               {object{"main": object{"backticks": "code"}}, driver.Work, driver.Submitted, "", "", 2, true},
 		"surface":            {object{"surface": "Codex"}, driver.Codex, driver.Submitted, "", "", 2, true},
 		"mode corrected":     {object{"handoff": object{"surface": "Codex"}}, driver.Work, driver.Submitted, "", "", 4, true},

@@ -137,15 +137,21 @@ func (r *rig) second(ctx context.Context, link string) ([]byte, error) {
 	return out, err
 }
 
-// look finds the app, for the test itself, which waits for it to come up.
-func (r *rig) look() {
+// find finds the app, for the test itself, which waits for its window.
+func (r *rig) find() {
 	r.t.Helper()
 	bus, err := atspi.OpenAddress(r.t.Context(), sessiontest.Getenv(r.session, "AT_SPI_BUS_ADDRESS"))
 	must(r.t, err)
 	r.t.Cleanup(bus.Close)
 	r.app, err = bus.Find(within(r.t, time.Minute), atspi.Identity{Names: []string{"chromium"}})
 	must(r.t, err)
-	_, err = r.app.Ready(within(r.t, time.Minute))
+}
+
+// look finds the app and waits until its window shows something.
+func (r *rig) look() {
+	r.t.Helper()
+	r.find()
+	_, err := r.app.Ready(within(r.t, time.Minute))
 	must(r.t, err)
 }
 
