@@ -36,9 +36,9 @@ type deb struct {
 // openDeb reads what a package for an architecture (GOARCH) says of itself.
 func openDeb(name, arch string) (*deb, error) {
 	d := &deb{path: name}
-	f, err := os.Open(name)
+	f, err := openFile(name)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrPackage, err)
+		return nil, err
 	}
 	defer f.Close()
 	if d.hash, _, err = sumReader(f); err != nil {
@@ -48,6 +48,39 @@ func openDeb(name, arch string) (*deb, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return d, nil
+}
+
+// openFile opens a package, which is read more than once: a pipe has nobody wait for who writes to it.
+func openFile(name string) (*os.File, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrPackage, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%w: %s isn't a file", ErrPackage, name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrPackage, err)
+	}
+	return f, nil
+}
+
+// unchanged fails unless the file is still what openDeb read: by that hash its layer is found again.
+func (d *deb) unchanged() error {
+	f, err := openFile(d.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	hash, _, err := sumReader(f)
+	if err == nil && hash != d.hash {
+		err = errors.New("it changed while it was read: set up again")
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrPackage, err)
+	}
+	return nil
 }
 
 func (d *deb) readControl(f *os.File, arch string) error {

@@ -139,6 +139,7 @@ func TestDebLayer(t *testing.T) {
 		file{tar.Header{Name: "./lib/app/data", Mode: 0o600}, "data"},
 		file{tar.Header{Typeflag: tar.TypeLink, Name: "./lib/app/again", Linkname: "./lib/app/data"}, ""},
 		dir("./tmp/", 0o755), file{tar.Header{Name: "./tmp/lost", Mode: 0o644}, "lost"},
+		file{tar.Header{Name: "./var/run/lost", Mode: 0o644}, "lost"},
 		dir("./usr/", 0o2777), dir("./usr/bin/", 0o755),
 		file{tar.Header{Typeflag: tar.TypeSymlink, Name: "./" + theProgram, Linkname: "/lib/app/link"}, ""},
 		file{tar.Header{Typeflag: tar.TypeSymlink, Name: "./usr/lib/app/link", Linkname: "./run"}, ""},

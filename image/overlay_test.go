@@ -42,6 +42,7 @@ func TestOverlayRefuses(t *testing.T) {
 		"tmp/x":              "mounted anew",
 		"home/berth/.config": "mounted anew",
 		"run/x":              "mounted anew",
+		"var/run/x":          "mounted anew",
 		"opt/.wh.x":          "reserved",
 	} {
 		dir := t.TempDir()

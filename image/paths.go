@@ -5,8 +5,9 @@ import "strings"
 // whiteout begins names that mean something else in image layers: what is gone.
 const whiteout = ".wh."
 
-// hiddenPaths are where a shard mounts something of its own: what an image has there isn't seen.
-var hiddenPaths = []string{"dev", "home/berth", "proc", "run", "sys", "tmp"}
+// hiddenPaths are where a shard mounts something of its own: what an image has there isn't seen. Those
+// below var are Debian's links to /run, whose place a folder of a layer would take.
+var hiddenPaths = []string{"dev", "home/berth", "proc", "run", "sys", "tmp", "var/lock", "var/run"}
 
 // hiddenBy is the one of hiddenPaths that a path is at or below, "" for none.
 func hiddenBy(name string) string {

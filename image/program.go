@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"strings"
 )
@@ -24,6 +23,9 @@ func (b *build) program(ctx context.Context) (entry, error) {
 	}
 	e, err := b.cache.store(ctx, name, func(w io.Writer) (entry, error) {
 		err := writeDeb(b.report.meter(w, StepPackage, 0), d.path, b.plan.client.program, b.plan.Epoch)
+		if err == nil {
+			err = d.unchanged()
+		}
 		if err != nil {
 			err = fmt.Errorf("%s: %w", d.path, err)
 		}
@@ -35,12 +37,12 @@ func (b *build) program(ctx context.Context) (entry, error) {
 	return e, err
 }
 
-// writeDeb writes what a package installs as a layer. All of it becomes root's and readable, as an
-// overlay's; a folder that the system has stays what it was there.
+// writeDeb writes what a package installs as a layer. All of it, the folders above it included, becomes
+// root's and readable, as an overlay's.
 func writeDeb(w io.Writer, file, program string, epoch int64) error {
-	f, err := os.Open(file)
+	f, err := openFile(file)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrPackage, err)
+		return err
 	}
 	defer f.Close()
 	r, closeTar, err := debTar(f, "data.tar", maxData)

@@ -129,6 +129,29 @@ func TestUnusablePackageLeavesNothing(t *testing.T) {
 	}
 }
 
+// TestPackageThatChanges: a file that is written anew while it's read gives no layer to the cache under
+// the hash that it had before.
+func TestPackageThatChanges(t *testing.T) {
+	r, dir := appRecipe(t, aProgram), t.TempDir()
+	p, err := newPlan(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := openCache(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	writeFile(t, r.App, debOf(t, ".xz", aControl, file{aProgram.Header, "another"}), 0o644)
+	b := &build{plan: p, cache: c}
+	if _, err := b.program(t.Context()); !errors.Is(err, ErrPackage) || !strings.Contains(err.Error(), "changed while it was read") {
+		t.Errorf("got %v", err)
+	}
+	if left := cacheFiles(t, dir); slices.ContainsFunc(left, func(f string) bool { return strings.HasPrefix(f, "keys/") }) {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
 func TestWhoNeedsAPackage(t *testing.T) {
 	worker, deb := workerFile(t), debFile(t, debOf(t, "", aControl, aProgram))
 	foreign := debFile(t, debOf(t, "", strings.Replace(aControl, "all", "s390x", 1), aProgram))
@@ -140,6 +163,7 @@ func TestWhoNeedsAPackage(t *testing.T) {
 		"none given":      {"chatgpt", "", ErrRecipe, "client chatgpt needs its app's Debian package: give it with --runner-option app=FILE.deb"},
 		"none wanted":     {"codex", deb, ErrRecipe, "client codex takes no Debian package"},
 		"another machine": {"chatgpt", foreign, ErrPackage, "probe-app is for s390x, and the image for " + runtime.GOARCH},
+		"a folder":        {"chatgpt", t.TempDir(), ErrPackage, "isn't a file"},
 		"no file":         {"chatgpt", filepath.Join(t.TempDir(), "app.deb"), ErrPackage, "no such file"},
 	} {
 		_, err := newPlan(Recipe{Client: tc.client, App: tc.app, Worker: worker})
