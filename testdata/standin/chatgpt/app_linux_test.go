@@ -49,12 +49,13 @@ func (r *rig) pass() {
 	r.one(composer)
 }
 
-// journalled waits until the journal has an event like want.
+// journalled waits until the journal has an event like want, of the newest scenario.
 func (r *rig) journalled(event string, want line) {
 	r.t.Helper()
 	r.poll(fmt.Sprintf("%s %+v in the journal", event, want), func() bool {
+		scenarios := r.lines("scenario")
 		return slices.ContainsFunc(r.lines(event), func(l line) bool {
-			return (want.Control == "" || l.Control == want.Control) && (want.Screen == "" || l.Screen == want.Screen)
+			return (l.Run == 0 || l.Run == scenarios[len(scenarios)-1].Run) && (want.Control == "" || l.Control == want.Control) && (want.Screen == "" || l.Screen == want.Screen)
 		})
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"slices"
 )
 
@@ -45,8 +46,8 @@ func Parse(data []byte) (Scenario, error) {
 }
 
 func (s Scenario) check() error {
-	if s.Seed != nil && (s.Screens != nil || s.Surface != "") {
-		return fmt.Errorf("a seed makes the screens and the surface: give one or the other")
+	if s.Seed != nil && !reflect.DeepEqual(s, Scenario{Seed: s.Seed, Log: s.Log}) {
+		return fmt.Errorf("a seed makes all of the scenario: give nothing else but log")
 	}
 	checks := []error{
 		oneOf("surface", s.Surface, "", Work, Codex),

@@ -38,7 +38,7 @@ const (
 // Scenario is how the stand-in behaves from its splash on. The zero value goes straight to the main
 // screen; Default goes through all of them.
 type Scenario struct {
-	// Seed, if given, makes Screens, and nothing else may be given but Log.
+	// Seed, if given, makes all of it, and nothing else may be given but Log.
 	Seed *uint64 `json:"seed,omitempty"`
 	// Log is where to append what happened, as JSON lines; "" is chatgpt-standin.jsonl below
 	// $XDG_STATE_HOME, else ~/.local/state.

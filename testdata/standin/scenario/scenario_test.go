@@ -23,6 +23,7 @@ func TestParseRefuses(t *testing.T) {
 		`{"screen": []}`: `unknown field "screen"`,
 		`{} {}`:          "something follows",
 		`{"seed": 1, "screens": [{"kind": "blank"}]}`:                                "a seed makes",
+		`{"seed": 1, "handoff": {"exit": 3}}`:                                        "a seed makes",
 		`{"seed": 1, "surface": "Codex"}`:                                            "a seed makes",
 		`{"surface": "Work"}`:                                                        `surface is "Work"`,
 		`{"splash": {"until": "later"}}`:                                             `splash.until is "later"`,
