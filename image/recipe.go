@@ -20,7 +20,8 @@ type Recipe struct {
 	Client string
 	// Version is Codex's; default the lock's.
 	Version string
-	// App is the Debian package of the app, a file, for a client whose app isn't in the lock.
+	// App is the Debian package of the app, a file, for a client whose app isn't in the lock. What it
+	// depends on is installed with Debian's root file system; a Base must have it already.
 	App string
 	// Arch is the engine's, as in GOARCH; default this machine's.
 	Arch string
