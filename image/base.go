@@ -153,7 +153,8 @@ func plainLayers(img v1.Image) ([]v1.Layer, error) {
 	return layers, nil
 }
 
-// baseHasApp tells whether the base was made by berth with the same app.
+// baseHasApp tells whether the base was made by berth with the same app, and no Debian package's files
+// come to lie above that.
 func (b *build) baseHasApp() bool {
-	return b.plan.Base != nil && b.plan.Base.labels[LabelApp(b.plan.client.app.name)] == b.plan.Version
+	return b.plan.deb == nil && b.plan.Base != nil && b.plan.Base.labels[LabelApp(b.plan.client.app.name)] == b.plan.Version
 }

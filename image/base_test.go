@@ -226,6 +226,21 @@ func TestBaseOfOursKeepsItsApp(t *testing.T) {
 	}
 }
 
+// TestPackageOnBaseOfOurs: what a package has in the app's place doesn't take it, though the base has the
+// same app.
+func TestPackageOnBaseOfOurs(t *testing.T) {
+	r := appRecipe(t, aProgram, file{tar.Header{Name: "./opt/probe/bin/probe", Mode: 0o755}, "not the real one"})
+	var err error
+	r.Base, err = OpenBase(t.Context(), "oci:"+writeBase(t, baseOptions{labels: map[string]string{LabelApp("probe"): "1"}}), runtime.GOARCH, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := mustBuild(t, r, Options{CacheDir: t.TempDir()}).Image.Manifest()
+	if err != nil || len(m.Layers) != 5 {
+		t.Errorf("layers %v, %v; want base, package, app, identity and worker", m, err)
+	}
+}
+
 func TestOpenBaseRefuses(t *testing.T) {
 	garbage := filepath.Join(t.TempDir(), "garbage.tar")
 	writeFile(t, garbage, strings.Repeat("no tar ", 300), 0o644)
