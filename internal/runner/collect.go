@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -19,6 +20,10 @@ const (
 	silenceLimit = 60 * time.Second
 	cancelGrace  = 30 * time.Second
 )
+
+// overdueAfter is how long after a trial's own time its result may come: what is done around it (an app
+// that is started anew, evidence) has limits of its own, which are shorter.
+const overdueAfter = 5 * time.Minute
 
 // collector follows one shard's messages until the worker is done.
 type collector struct {
@@ -125,7 +130,7 @@ func (c *collector) take(ctx context.Context, l channel.Shard, m shardproto.Mess
 	case shardproto.TypeHello:
 		return false, c.hello(m)
 	case shardproto.TypeHeartbeat:
-		return false, nil
+		return false, c.overdue(time.Now())
 	}
 	if !c.greet {
 		return false, code.Errorf(code.WorkerMismatch, "the image's worker said %q before hello; run `berth runner setup` again", m.Type)
@@ -157,6 +162,30 @@ func (c *collector) hello(m shardproto.Message) error {
 	c.say.printf("%s, berth %s, image %s", app, m.MST, c.Image)
 	return nil
 }
+
+// overdue gives a worker up whose heart beats while a trial of it hangs.
+func (c *collector) overdue(now time.Time) error {
+	for key, r := range c.turns.running {
+		if ran := now.Sub(r.since); ran > c.timeout(key)+overdueAfter {
+			return code.Errorf(code.ShardSilent, "no result of %s %s #%d after %s; its time is %s", key.Variant, key.CaseID, key.Trial, ran.Round(time.Second), c.timeout(key))
+		}
+	}
+	return nil
+}
+
+// timeout is a trial's own time: the option that every client has.
+func (c *collector) timeout(key shardproto.Key) time.Duration {
+	o := struct{ Timeout int }{evalTimeoutMs}
+	for _, b := range c.bundle.Batches {
+		if b.Variant == key.Variant && len(b.Requests) > 0 {
+			_ = json.Unmarshal(b.Requests[0].Config.Options, &o) // none: the default
+		}
+	}
+	return time.Duration(o.Timeout) * time.Millisecond
+}
+
+// evalTimeoutMs is a trial's time where nothing says another.
+const evalTimeoutMs = 300_000
 
 // tokens answers with the servers' bearers, only of servers that the bundle says have one.
 func (c *collector) tokens(ctx context.Context, l channel.Shard, m shardproto.Message) error {

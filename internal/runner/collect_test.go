@@ -165,6 +165,34 @@ func TestSilence(t *testing.T) {
 	}
 }
 
+// TestOverdue: a trial hangs in a worker whose heart beats on.
+func TestOverdue(t *testing.T) {
+	for options, want := range map[string]time.Duration{"": 10 * time.Minute, `{"timeout": 60000}`: 6 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			s, start := newScripted(hello, acquire("a")), time.Now()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go func() {
+				for beat := time.NewTicker(15 * time.Second); ; {
+					select {
+					case <-beat.C:
+						s.says <- shardproto.Message{Type: shardproto.TypeHeartbeat}
+					case <-ctx.Done():
+						return
+					}
+				}
+			}()
+			c, saved, err := collect(t, s, func(r *Run) { r.Bundles[0].Batches[0].Requests[0].Config.Options = []byte(options) })
+			if code.Of(err) != code.ShardSilent || time.Since(start) != want+15*time.Second {
+				t.Errorf("%s: %v after %s, want %s", options, err, time.Since(start), want)
+			}
+			if cut := saved.trials[key("a")]; cut.FailureKind != code.ShardSilent || !cut.Infrastructure || len(c.out.Missing) != 1 {
+				t.Errorf("recorded %+v, missing %v", saved.trials, c.out.Missing)
+			}
+		})
+	}
+}
+
 // TestSlowResult: a result that takes longer than the silence limit to come, and comes, is no silence.
 func TestSlowResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/berth-run/berth/internal/shardproto"
 )
@@ -13,7 +14,7 @@ import (
 type turns struct {
 	places  *quota
 	asked   map[shardproto.Key]context.CancelFunc
-	running map[shardproto.Key]func() // gives the places back
+	running map[shardproto.Key]running
 	won     chan turn
 	waiting sync.WaitGroup
 }
@@ -24,16 +25,23 @@ type turn struct {
 	release func()
 }
 
+// running is a trial that was granted.
+type running struct {
+	release func() // gives the places back
+	since   time.Time
+}
+
 func newTurns(places *quota) *turns {
 	return &turns{
 		places: places, won: make(chan turn),
-		asked: map[shardproto.Key]context.CancelFunc{}, running: map[shardproto.Key]func(){},
+		asked: map[shardproto.Key]context.CancelFunc{}, running: map[shardproto.Key]running{},
 	}
 }
 
 // has tells whether a trial was asked for and isn't over.
 func (t *turns) has(key shardproto.Key) bool {
-	return t.asked[key] != nil || t.running[key] != nil
+	_, runs := t.running[key]
+	return t.asked[key] != nil || runs
 }
 
 // ask waits, aside, for a place under every name, until the trial is over or ctx ends.
@@ -62,7 +70,7 @@ func (t *turns) begin(won turn) bool {
 	}
 	cancel()
 	delete(t.asked, won.key)
-	t.running[won.key] = won.release
+	t.running[won.key] = running{won.release, time.Now()}
 	return true
 }
 
@@ -72,8 +80,8 @@ func (t *turns) over(key shardproto.Key) {
 		cancel()
 		delete(t.asked, key)
 	}
-	if release := t.running[key]; release != nil {
-		release()
+	if r, ok := t.running[key]; ok {
+		r.release()
 		delete(t.running, key)
 	}
 }
