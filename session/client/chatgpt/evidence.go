@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/berth-run/berth/internal/code"
@@ -113,12 +112,7 @@ func (s *batch) writeApps(w io.Writer, why error) error {
 	return nil
 }
 
-// writeLog leaves out the line that the log was cut in, lest a part of a secret is in it.
 func (s *batch) writeLog(w io.Writer) error {
-	said := s.app.process.Stderr()
-	if len(said) == maxLog {
-		_, said, _ = strings.Cut(said, "\n")
-	}
-	_, err := io.WriteString(w, said)
+	_, err := io.WriteString(w, s.app.process.Stderr())
 	return err
 }

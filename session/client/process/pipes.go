@@ -1,6 +1,7 @@
 package process
 
 import (
+	"bytes"
 	"os"
 	"sync"
 )
@@ -37,11 +38,13 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// tail keeps the last bytes that were written to it.
+// tail keeps the last bytes that were written to it, in whole lines: of a secret that was cut in two
+// nobody could tell that it is one.
 type tail struct {
 	mu    sync.Mutex
 	limit int
 	b     []byte
+	cut   bool // something isn't in b any more
 }
 
 // Write lets twice the limit come together before it moves anything.
@@ -50,7 +53,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	defer t.mu.Unlock()
 	t.b = append(t.b, p...)
 	if len(t.b) > 2*t.limit {
-		t.b = append(t.b[:0], t.last()...)
+		t.b, t.cut = append(t.b[:0], t.last()...), true
 	}
 	return len(p), nil
 }
@@ -60,5 +63,9 @@ func (t *tail) last() []byte { return t.b[max(0, len(t.b)-t.limit):] }
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return string(t.last())
+	last := t.last()
+	if t.cut || len(last) < len(t.b) {
+		_, last, _ = bytes.Cut(last, []byte("\n"))
+	}
+	return string(last)
 }

@@ -139,7 +139,7 @@ func (p *Process) Exit() string {
 	}
 }
 
-// Stderr is the end of what it wrote there so far.
+// Stderr is the end of what it wrote there so far, from the beginning of a line.
 func (p *Process) Stderr() string { return p.stderr.String() }
 
 // End closes stdin, asks the whole session to end and kills what is left of the program, wherever it

@@ -117,7 +117,7 @@ func TestEndAfterKill(t *testing.T) {
 }
 
 func TestStderrIsBounded(t *testing.T) {
-	p := start(t, `head -c 200000 /dev/zero | tr '\0' x >&2; echo end >&2; echo`)
+	p := start(t, `yes 0123456789 | head -n 20000 >&2; echo end >&2; echo`)
 	if _, err := bufio.NewReader(p.Stdout).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
@@ -125,8 +125,9 @@ func TestStderrIsBounded(t *testing.T) {
 	if err := p.End(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if s := p.Stderr(); len(s) != stderrLimit || !strings.HasSuffix(s, "xend\n") {
-		t.Errorf("%d bytes kept, ending in %q", len(s), s[max(0, len(s)-8):])
+	const line = "0123456789\n"
+	if s, want := p.Stderr(), strings.Repeat(line, (stderrLimit-len("end\n"))/len(line))+"end\n"; s != want {
+		t.Errorf("%d bytes kept, want %d: %q to %q", len(s), len(want), s[:min(len(s), 16)], s[max(0, len(s)-16):])
 	}
 }
 
