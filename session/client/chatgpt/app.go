@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/redact"
 	"github.com/berth-run/berth/session/client/process"
 )
 
@@ -24,6 +25,7 @@ type app struct {
 	process *process.Process
 	desktop desktop
 	window  window
+	redact  *redact.Set
 	// alive ends with the app, or with its desktop; its cause says which, with a code.
 	alive context.Context
 	stop  context.CancelCauseFunc
@@ -37,6 +39,7 @@ type launch struct {
 	env       []string
 	mark      string
 	desktop   desktop
+	redact    *redact.Set
 	settle    time.Duration
 }
 
@@ -48,7 +51,7 @@ func start(ctx context.Context, l launch) (*app, error) {
 	if err != nil {
 		return nil, code.Errorf(code.AppStartFailed, "%w", err)
 	}
-	a := &app{process: p, desktop: l.desktop}
+	a := &app{process: p, desktop: l.desktop, redact: l.redact}
 	a.alive, a.stop = context.WithCancelCause(context.Background())
 	go a.watch()
 	timer := time.NewTimer(l.settle)
@@ -82,7 +85,7 @@ func (a *app) watch() {
 	case <-a.desktop.Done():
 		a.stop(desktopEnded(a.desktop))
 	case <-timer.C:
-		a.stop(code.Errorf(code.AppExited, "the app ended by itself (%s)%s", a.process.Exit(), lastWord(a.process.Stderr())))
+		a.stop(code.Errorf(code.AppExited, "the app ended by itself (%s)%s", a.process.Exit(), lastWord(a.redact, a.process.Stderr())))
 	case <-a.alive.Done():
 	}
 }
@@ -124,8 +127,8 @@ func (a *app) because(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	}
 	switch code.Of(err) {
-	case code.AppExited, code.DesktopGLibError, code.DesktopDriverFailed:
-		// The driver saw a window or a bus go; what it was that ended shows a moment later.
+	case code.AppExited, code.DesktopGLibError, code.DesktopDriverFailed, code.HelperFailed, code.URLHandoffFailed:
+		// A window, a bus or the display was seen to go; what it was that ended shows a moment later.
 		return cmp.Or(a.ending(), err)
 	}
 	return err
@@ -146,10 +149,10 @@ func (a *app) end(ctx context.Context) error {
 // errStopped: the client itself ended the app.
 var errStopped = &code.Error{Code: code.AppNotRunning, Detail: "the app was stopped"}
 
-// lastWord is the last line of what a program said, for an error.
-func lastWord(said string) string {
+// lastWord is the last line of what a program said, for an error. It's redacted before it's cut.
+func lastWord(secrets *redact.Set, said string) string {
 	lines := strings.Split(strings.TrimSpace(said), "\n")
-	last := strings.TrimSpace(lines[len(lines)-1])
+	last := secrets.String(strings.TrimSpace(lines[len(lines)-1]))
 	if last == "" {
 		return ""
 	}

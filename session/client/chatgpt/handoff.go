@@ -53,7 +53,7 @@ func (s *batch) secondStart(ctx context.Context, link string) error {
 	}
 	err = errors.Join(err, p.End(ctx))
 	if err == nil && p.Exit() != "exit status 0" {
-		err = fmt.Errorf("the second start ended with %s%s", p.Exit(), lastWord(p.Stderr()))
+		err = fmt.Errorf("the second start ended with %s%s", p.Exit(), lastWord(s.redact, p.Stderr()))
 	}
 	return err
 }

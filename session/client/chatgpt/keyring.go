@@ -1,6 +1,7 @@
 package chatgpt
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -9,10 +10,11 @@ import (
 const keyringGap = 500 * time.Millisecond
 
 // watchKeyring ends a context when an app can't get at its secrets: it sits on its splash then, and
-// waits for somebody to type a password.
+// waits for somebody to type a password. A keyring may also be gone with its desktop, which then was the
+// cause.
 func (s *batch) watchKeyring(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	bus := s.desktop.Bus()
+	app, bus := s.app, s.desktop.Bus()
 	go func() {
 		for {
 			select {
@@ -21,7 +23,7 @@ func (s *batch) watchKeyring(ctx context.Context) (context.Context, func()) {
 				return
 			}
 			if err := s.client.keyring.check(ctx, bus); err != nil && ctx.Err() == nil {
-				cancel(err)
+				cancel(cmp.Or(app.ending(), err))
 			}
 		}
 	}()

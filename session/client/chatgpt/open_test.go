@@ -12,6 +12,7 @@ import (
 	"github.com/godbus/dbus/v5"
 
 	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/redact"
 	"github.com/berth-run/berth/session/client"
 	"github.com/berth-run/berth/session/client/chatgpt/driver"
 )
@@ -111,6 +112,40 @@ func TestKeyringLockedWhileStarting(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	f.checkGone()
+}
+
+// TestKeyringGoneWithItsDesktop: a keyring that can't be asked any more isn't what went wrong, where its
+// desktop ends.
+func TestKeyringGoneWithItsDesktop(t *testing.T) {
+	f := newFake(t)
+	asked := make(chan struct{})
+	f.client.window = func(_ context.Context, o driver.Options) (window, error) {
+		f.client.keyring.check = func(context.Context, *dbus.Conn) error {
+			close(asked)
+			return code.Errorf(code.KeyringAbsent, "the bus is gone")
+		}
+		return &splash{fakeWindow{f, o}}, nil
+	}
+	go func() {
+		<-asked
+		f.desktop.end(code.Errorf(code.SessionFailed, "bus (dbus-daemon) ended"))
+	}()
+	if _, err := f.client.Open(context.Background(), f.batch); code.Of(err) != code.SessionFailed || !strings.Contains(err.Error(), "bus (dbus-daemon) ended") {
+		t.Errorf("error %v", err)
+	}
+	f.checkGone()
+}
+
+// TestLastWord: a secret that the limit cuts in two isn't shown in part.
+func TestLastWord(t *testing.T) {
+	secrets := &redact.Set{}
+	secrets.Add(secret)
+	if got, want := lastWord(secrets, "first\n"+strings.Repeat("x", 295)+secret+"\n"), ": "+strings.Repeat("x", 295)+"[reda"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := lastWord(secrets, " \n"); got != "" {
+		t.Errorf("of nothing: %q", got)
+	}
 }
 
 // splash is a window that never gets any further.

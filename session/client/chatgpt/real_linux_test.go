@@ -36,7 +36,7 @@ const script = `{
 // through the whole first run, on the two surfaces, with both kinds of model.
 func TestTwoBatches(t *testing.T) {
 	r := newRig(t, script, "")
-	r.client.opts.Limits.Driver.Settle = 2 * time.Second // the stand-in's late route comes after 1.5 s
+	r.client.opts.Limits.Driver.Settle = 0 // the contract's, as the stand-in routes late by itself
 	prompts := map[string]string{"add 19 and 23": "42", "Grüße & 漢字:\n\nfour `words` + 100 %": "+ 100 %"}
 	tests := []struct {
 		surface    driver.Surface
