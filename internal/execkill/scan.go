@@ -26,8 +26,8 @@ type process struct {
 }
 
 // scan gives the living processes that carry the mark, are in the session that a marked one leads or
-// led, or descend from one of these. The environment of a process that isn't dumpable (the worker's own) can't be
-// read, so such a one is only found by its session or its parents.
+// led, or descend from one of these. The environment of a process that isn't dumpable (the worker's own)
+// can't be read, so such a one is only found by its session or its parents.
 func (s *scanner) scan() ([]int, error) {
 	all, err := s.processes()
 	if err != nil {

@@ -132,12 +132,7 @@ func (a *App) judge(ctx context.Context, err error) error {
 }
 
 // Rect is a place in pixels.
-type Rect struct {
-	X      int32 `json:"x"`
-	Y      int32 `json:"y"`
-	Width  int32 `json:"width"`
-	Height int32 `json:"height"`
-}
+type Rect struct{ X, Y, Width, Height int32 }
 
 // Origin is what a place is counted from (AtspiCoordType).
 type Origin uint32

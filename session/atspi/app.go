@@ -40,9 +40,9 @@ func (id Identity) Matches(a *App) bool {
 		(id.Owns == nil || id.Owns(a.PID))
 }
 
-// Find waits for the one app that answers to one of the identities and has a window. An app may register a second
-// time with nothing in it; that one doesn't count. Errors: ErrAppAmbiguous; when ctx's time is over
-// ErrNotEnabled if all there is of the app is empty, else ErrDeadline.
+// Find waits for the one app that answers to one of the identities and has a window. An app may register
+// a second time with nothing in it; that one doesn't count. Errors: ErrAppAmbiguous; when ctx's time is
+// over ErrNotEnabled if all there is of the app is empty, else ErrDeadline.
 func (b *Bus) Find(ctx context.Context, ids ...Identity) (*App, error) {
 	var app *App
 	empty := false

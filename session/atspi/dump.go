@@ -9,14 +9,14 @@ import (
 
 // Object is a node as evidence: what a person looks for when a control wasn't found.
 type Object struct {
-	Depth  int    `json:"depth"` // 0 for the app itself
-	Role   string `json:"role"`
-	Name   string `json:"name,omitempty"`
-	States string `json:"states,omitempty"`
+	Depth  int // 0 for the app itself
+	Role   string
+	Name   string
+	States string
 	// Area is where the object is on screen; nil if it's nowhere.
-	Area *Rect `json:"area,omitempty"`
+	Area *Rect
 	// Action is the first thing that can be done with it; few can do more.
-	Action string `json:"action,omitempty"`
+	Action string
 }
 
 // Dump is all of an app, in the order of the document. It holds whatever the app shows.

@@ -21,7 +21,8 @@ var keepText = atspi.Query{
 	Names: []string{"Use Text Format", "Use Text Format!", "Keep Text Format", "Keep Text Format!"},
 }
 
-// TestOffice writes into a document of LibreOffice Writer, with keys and by the clipboard, and has it saved as plain text.
+// TestOffice writes into a document of LibreOffice Writer, with keys and by the clipboard, and has it
+// saved as plain text.
 func TestOffice(t *testing.T) {
 	d := newDesk(t)
 	sessiontest.Need(t, "/usr/lib/libreoffice/program/libvclplug_gtk3lo.so", "libreoffice-gtk3")

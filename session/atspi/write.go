@@ -47,9 +47,8 @@ type Input struct {
 }
 
 // Type writes text into an editor, or into an empty document by its first paragraph, and returns when
-// that holds it. Where the app takes text whole
-// (EditableText), it replaces what is there; else it's typed at the caret of an editor that should be
-// empty.
+// that holds it. Where the app takes text whole (EditableText), it replaces what is there; else it's
+// typed at the caret of an editor that should be empty.
 //
 // Errors: ErrInput, ErrTooLarge, ErrUnavailable before anything is written; ErrUnobserved if the editor
 // doesn't come to hold the text in ctx's time. Nothing is typed again.
@@ -178,7 +177,8 @@ func same(got, sent string) bool {
 	return plain.Replace(strings.TrimRight(got, "\n")) == plain.Replace(strings.TrimRight(sent, "\n"))
 }
 
-// awaitText waits until an editor holds want. Keys are answered before the app has seen them, so what is there meanwhile means nothing.
+// awaitText waits until an editor holds want. Keys are answered before the app has seen them, so what is
+// there meanwhile means nothing.
 func (a *App) awaitText(ctx context.Context, n *Node, want string) error {
 	var got string
 	err := a.bus.until(ctx, a.Bus, "the text", func() (bool, error) {
