@@ -191,16 +191,7 @@ func (s *session) Close(context.Context) error {
 // clean redacts an error and keeps its code.
 func (s *session) clean(err error) error {
 	if c := code.Of(err); c != "" {
-		return &code.Error{Code: c, Detail: s.redact.String(detail(err)), Err: err}
+		return &code.Error{Code: c, Detail: code.Line(s.redact.String(code.Detail(err))), Err: err}
 	}
 	return s.redact.Error(err)
-}
-
-// detail is an error's text without its code in front.
-func detail(err error) string {
-	var e *code.Error
-	if errors.As(err, &e) {
-		return e.Detail
-	}
-	return err.Error()
 }

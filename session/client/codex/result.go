@@ -75,7 +75,7 @@ func (r *run) result(err error) client.Result {
 	}
 	if err != nil {
 		res.FailureKind, res.Infrastructure = turn.Classify(err, r.submitted)
-		res.Error = code.Line(r.s.redact.String(detail(err)))
+		res.Error = code.Line(r.s.redact.String(code.Detail(err)))
 	}
 	if r.bound != nil {
 		res.SessionID, res.TurnID = r.bound.Rollout.Meta().SessionID, r.bound.Turn.ID

@@ -121,8 +121,7 @@ func (d *Driver) do(ctx context.Context, s Surface, done Status, work func(conte
 	if err != nil {
 		err = r.fail(ctx, err)
 	}
-	r.receipt.Duration = time.Since(began)
-	r.receipt.DurationMs = r.receipt.Duration.Milliseconds()
+	r.receipt.DurationMs = time.Since(began).Milliseconds()
 	return r.receipt, err
 }
 
