@@ -180,7 +180,7 @@ func keyringFaults(t *testing.T, suite string) {
 		line   string
 	}{
 		"locked": {func(t *testing.T, container string) {
-			moveFile(t, container, daemon, "/opt/daemon")
+			copyFile(t, container, daemon, "/opt/daemon")
 			putFile(t, container, "/opt/locked.keyring", string(sessiontest.LockedKeyring), 0o644)
 			putFile(t, container, daemon, "#!/bin/sh\ncp /opt/locked.keyring $XDG_DATA_HOME/keyrings/login.keyring\nexec /opt/daemon \"$@\"\n", 0o755)
 		}, "keyring_locked: the login keyring has a password"},

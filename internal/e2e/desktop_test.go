@@ -86,8 +86,8 @@ func putFile(t *testing.T, container, path, content string, mode os.FileMode) {
 	podmanDo(t, "cp", name, container+":"+path)
 }
 
-// moveFile copies a file to another place in a container that doesn't run.
-func moveFile(t *testing.T, container, from, to string) {
+// copyFile copies a file to another place in a container that doesn't run.
+func copyFile(t *testing.T, container, from, to string) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), filepath.Base(to))
 	podmanDo(t, "cp", container+":"+from, name)

@@ -44,7 +44,7 @@ func withWiki(t *testing.T, ref string) string {
 	return damagedImage(t, ref, func(container string) {
 		const manager = "/usr/bin/openbox"
 		podmanDo(t, "cp", self, container+":/opt/"+wikiProgram)
-		moveFile(t, container, manager, "/opt/manager")
+		copyFile(t, container, manager, "/opt/manager")
 		putFile(t, container, manager, "#!/bin/sh\n/opt/"+wikiProgram+" &\nexec /opt/manager \"$@\"\n", 0o755)
 	})
 }
