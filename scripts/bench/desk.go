@@ -32,8 +32,10 @@ func newPlace() (*place, error) {
 			break
 		}
 	}
-	err = errors.Join(os.Mkdir(p.RuntimeDir, 0o700), os.Mkdir(p.Home, 0o700))
-	return p, err
+	if err := errors.Join(os.Mkdir(p.RuntimeDir, 0o700), os.Mkdir(p.Home, 0o700)); err != nil {
+		return nil, errors.Join(err, p.remove())
+	}
+	return p, nil
 }
 
 func (p *place) remove() error { return os.RemoveAll(p.dir) }
