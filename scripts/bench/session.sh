@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# session.sh: the desktop of package session, as a shell script starts it: the same programs with the
-# same options, each as soon as what it needs is there, and polls of 10 ms. It prints "ready" at the
-# same end: the display, the bus and its activation environment, the keyring unlocked and proved by a
-# write and a read, the accessibility bus on and its registry answering, a window manager.
+# session.sh: the desktop of package session, as a shell script starts it: the same programs, each as soon
+# as what it needs is there, and polls of 10 ms, without the smaller keymap and font files of package
+# session's own. It prints "ready" at the same end: the display, the bus and its activation environment,
+# the keyring unlocked and proved by a write and a read, the accessibility bus on and its registry
+# answering, a window manager.
 #
 # Where it lives comes from its environment: DISPLAY, XDG_RUNTIME_DIR and DBUS_SESSION_BUS_ADDRESS in
 # it, HOME and the rest as package session gives it to the services.
