@@ -107,3 +107,26 @@ func TestHandedOnce(t *testing.T) {
 		t.Errorf("%s: %s", res.FailureKind, res.Error)
 	}
 }
+
+// TestDesktopEndsAtHandOff: a second start that finds no desktop any more isn't what went wrong.
+func TestDesktopEndsAtHandOff(t *testing.T) {
+	f := newFake(t)
+	f.client.window = func(_ context.Context, o driver.Options) (window, error) {
+		return &lostDesktop{fakeWindow{f, o}}, nil
+	}
+	s := f.open()
+	must(t, os.WriteFile(filepath.Join(f.dir, "second"), []byte("exit 1"), 0o600))
+	res := s.try("hello")
+	if res.FailureKind != code.SessionFailed || res.Submitted || !res.Infrastructure || !strings.Contains(res.Error, "display (Xvfb) ended") {
+		t.Errorf("%s: %s (submitted %v)", res.FailureKind, res.Error, res.Submitted)
+	}
+}
+
+// lostDesktop is a window whose desktop's end is known a little after a hand-off has failed of it.
+type lostDesktop struct{ fakeWindow }
+
+func (l *lostDesktop) Submit(ctx context.Context, s driver.Surface, prompt string) (driver.Receipt, error) {
+	receipt, err := l.fakeWindow.Submit(ctx, s, prompt)
+	go l.fake.desktop.end(code.Errorf(code.SessionFailed, "display (Xvfb) ended"))
+	return receipt, err
+}
