@@ -37,17 +37,17 @@ var windows = []struct {
 const loadLimit = 2 * time.Minute
 
 // benchAtspi compares the snapshot of a window with a walk through libatspi's Python bindings.
-func benchAtspi(ctx context.Context, n rounds, w io.Writer) error {
+func benchAtspi(ctx context.Context, n rounds, w io.Writer) (err error) {
 	p, err := newPlace()
 	if err != nil {
 		return err
 	}
-	defer p.remove()
+	defer func() { err = errors.Join(err, p.remove()) }()
 	s, err := session.Start(ctx, p.Config)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
+	defer func() { err = errors.Join(err, s.Close()) }()
 	printHead(w, "atspi", n, "Chromium on the host")
 	t := table{head: []string{"ms", "nodes", "snapshot", "python3-gi", "snapshot / python"}}
 	var verdicts []verdict
@@ -102,6 +102,7 @@ func showPage(ctx context.Context, p *place, s *session.Session, links int) (*at
 	}))
 	profile, err := os.MkdirTemp(p.dir, "profile-")
 	if err != nil {
+		server.Close()
 		return nil, nil, err
 	}
 	browser, err := process.Start(process.Spec{Path: "/usr/bin/chromium", Dir: "/",
@@ -110,6 +111,7 @@ func showPage(ctx context.Context, p *place, s *session.Session, links int) (*at
 			"--no-first-run", "--disable-gpu", "--password-store=basic", "--disable-background-networking",
 			"--user-data-dir=" + profile}})
 	if err != nil {
+		server.Close()
 		return nil, nil, err
 	}
 	var bus *atspi.Bus
