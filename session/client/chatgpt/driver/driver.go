@@ -64,9 +64,6 @@ func (d *Driver) Close() {
 	d.display.Close()
 }
 
-// App is the row of the app that was found; its Name is "" before.
-func (d *Driver) App() App { return d.row }
-
 // Dump is all that the app shows, with its texts: evidence to be redacted before it's kept.
 func (d *Driver) Dump(ctx context.Context) ([]atspi.Object, error) {
 	if err := d.attach(ctx); err != nil {
@@ -121,7 +118,7 @@ func (d *Driver) do(ctx context.Context, s Surface, done Status, work func(conte
 	if err != nil {
 		err = r.fail(ctx, err)
 	}
-	r.receipt.DurationMs = time.Since(began).Milliseconds()
+	r.receipt.App, r.receipt.DurationMs = d.row.Name, time.Since(began).Milliseconds()
 	return r.receipt, err
 }
 

@@ -77,9 +77,9 @@ func TestFirstRunAndTwoPrompts(t *testing.T) {
 		if len(sent) != 1 || sent[0].Text != prompt || sent[0].Surface != "Codex" {
 			t.Errorf("sent %+v", sent)
 		}
-	}
-	if app := r.driver.App(); app.Name != "stand-in" {
-		t.Errorf("it's taken for %q", app.Name)
+		if receipt.App != "stand-in" {
+			t.Errorf("it's taken for %q", receipt.App)
+		}
 	}
 }
 

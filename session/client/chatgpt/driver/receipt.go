@@ -43,10 +43,12 @@ const (
 // Receipt tells of one Prepare or Submit what was done and how it ended (contract §4.4, §4.6). It holds
 // nothing that the app shows but labels of package driver's own.
 type Receipt struct {
-	Status      Status  `json:"status"`
-	Surface     Surface `json:"surface"`
-	ActionCount int     `json:"action_count"`
-	DurationMs  int64   `json:"duration_ms"`
+	Status  Status  `json:"status"`
+	Surface Surface `json:"surface"`
+	// App is the row of apps.go that was found, "" when none was.
+	App         string `json:"app,omitempty"`
+	ActionCount int    `json:"action_count"`
+	DurationMs  int64  `json:"duration_ms"`
 	// Sent tells whether Send was activated. If it's false, nothing was submitted; if it's true and
 	// Status isn't Submitted, the prompt may have been.
 	Sent bool `json:"sent"`
