@@ -53,7 +53,7 @@ Runner options (--runner-option key=value, repeatable):
 func (f *runFlags) register(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringVarP(&f.config, "config", "c", "", "the eval config, a `FILE` (required)")
-	fl.StringVar(&f.runner, "runner", eval.RunnerPodman, "the container `ENGINE`: podman")
+	fl.StringVar(&f.runner, "runner", eval.RunnerPodman, "the container `ENGINE`: podman or containerd")
 	fl.StringArrayVar(&f.options, "runner-option", nil, "`KEY=VALUE`, repeatable; see above")
 	fl.StringArrayVar(&f.selection.Variants, "variant", nil, "only the variant of this `NAME`; repeatable, or --variant A B")
 	fl.StringArrayVar(&f.selection.Cases, "case", nil, "only the case of this `ID`; repeatable, or --case A B")

@@ -27,7 +27,7 @@ and whether they are kept.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&name, "runner", eval.RunnerPodman, "the container `ENGINE`")
+	c.Flags().StringVar(&name, "runner", eval.RunnerPodman, "the container `ENGINE`: podman or containerd")
 	return c
 }
 
@@ -71,7 +71,7 @@ never one of another machine or another container's berth.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&name, "runner", eval.RunnerPodman, "the container `ENGINE`")
+	c.Flags().StringVar(&name, "runner", eval.RunnerPodman, "the container `ENGINE`: podman or containerd")
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "only tell")
 	return c
 }

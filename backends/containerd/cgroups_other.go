@@ -1,0 +1,5 @@
+//go:build !linux
+
+package containerd
+
+func machineLimits(bool) limits { return limits{} }

@@ -1,0 +1,129 @@
+package containerd
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	runcoptions "github.com/containerd/containerd/api/types/runc/options"
+	"github.com/containerd/containerd/v2/core/containers"
+	"github.com/containerd/containerd/v2/core/leases"
+	"github.com/containerd/containerd/v2/core/snapshots"
+	"github.com/containerd/errdefs"
+	"github.com/containerd/typeurl/v2"
+
+	"github.com/berth-run/berth/backends"
+	"github.com/berth-run/berth/oci"
+)
+
+const (
+	// createTimeout bounds a create that its caller has given up: it's let finish, so that what it made
+	// can be removed.
+	createTimeout = time.Minute
+	// leaseTime is for what a create left half done when its maker died: then the engine's garbage
+	// collector takes it. A container that was made holds its snapshot by itself.
+	leaseTime = 10 * time.Minute
+)
+
+// shardID is a container's id. A name is longer, and has more signs, than the engine takes; this way its
+// uniqueness is still the engine's to keep.
+func shardID(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Create implements backends.Backend.
+func (b *Backend) Create(ctx context.Context, c backends.Config) (backends.Shard, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if c.Network != backends.NetworkNone {
+		return nil, fmt.Errorf("%w: shard %s: the containerd backend has no network for shards: run with network=none; a gateway is reached without one", backends.ErrUnsupported, c.Name)
+	}
+	id := shardID(c.Name)
+	spec, err := b.adapt(c, id)
+	if err != nil {
+		return nil, err
+	}
+	release, err := b.slots.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	img, err := b.load(ctx, c.Image)
+	var rootfs string
+	if err == nil {
+		rootfs, err = b.rootfs(ctx, img)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, explain(err)
+	}
+	labels := makeLabels(c, img)
+	packed, err := typeurl.MarshalAny(spec)
+	if err != nil {
+		return nil, err
+	}
+	s := &shard{backend: b, id: id, instance: labels[labelInstance], process: spec.Process}
+	return s, s.create(ctx, containers.Container{
+		ID: id, Labels: labels, Image: c.Image, Spec: packed, Snapshotter: b.snapshotter, SnapshotKey: id,
+		Runtime: containers.RuntimeInfo{Name: runtimeName, Options: b.runtimeOptions()},
+	}, rootfs)
+}
+
+// create makes the lease, the snapshot and the container, or nothing. It isn't cancelled half-way: a
+// request that was sent may or may not have taken effect.
+func (s *shard) create(caller context.Context, c containers.Container, rootfs string) (err error) {
+	b := s.backend
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(caller), createTimeout)
+	defer cancel()
+	lease, err := b.LeasesService().Create(ctx, leases.WithID(s.id), leases.WithLabels(c.Labels), leases.WithExpiration(leaseTime))
+	if errdefs.IsAlreadyExists(err) {
+		return fmt.Errorf("shard %s: %w: %w", c.Labels[labelName], backends.ErrExists, err)
+	}
+	if err != nil {
+		return fmt.Errorf("creating shard %s: %w", c.Labels[labelName], explain(err))
+	}
+	ctx = leases.WithLease(ctx, lease.ID)
+	err = b.createLeased(ctx, c, rootfs)
+	if err == nil {
+		err = context.Cause(caller)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errdefs.IsAlreadyExists(err): // its lease has expired
+		_ = b.LeasesService().Delete(ctx, lease)
+		return fmt.Errorf("shard %s: %w: %w", c.Labels[labelName], backends.ErrExists, err)
+	}
+	if rerr := s.remove(ctx); rerr != nil {
+		return fmt.Errorf("creating shard %s: %w (and it's left on the engine: %w)", c.Labels[labelName], err, rerr)
+	}
+	return fmt.Errorf("creating shard %s: %w", c.Labels[labelName], explain(err))
+}
+
+func (b *Backend) createLeased(ctx context.Context, c containers.Container, rootfs string) error {
+	_, err := b.SnapshotService(b.snapshotter).Prepare(ctx, c.SnapshotKey, rootfs, snapshots.WithLabels(c.Labels))
+	if err != nil {
+		return err
+	}
+	_, err = b.ContainerService().Create(ctx, c)
+	return err
+}
+
+// runtimeOptions make a process own the ends of its pipes, so that it can open /dev/stdout again.
+func (b *Backend) runtimeOptions() typeurl.Any {
+	o := &runcoptions.Options{IoUid: oci.UID, IoGid: oci.GID}
+	if b.ids != nil {
+		o.IoUid, o.IoGid = b.ids.UID+oci.UID, b.ids.GID+oci.GID
+	}
+	a, err := typeurl.MarshalAny(o)
+	if err != nil {
+		panic(fmt.Sprintf("containerd: runtime options: %v", err)) // a registered type
+	}
+	return a
+}

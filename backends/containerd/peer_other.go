@@ -1,0 +1,5 @@
+//go:build !linux
+
+package containerd
+
+func isRootless(string) bool { return false }

@@ -1,0 +1,135 @@
+package containerd
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/containerd/containerd/v2/core/content"
+	"github.com/containerd/containerd/v2/core/leases"
+	"github.com/containerd/errdefs"
+	"github.com/opencontainers/go-digest"
+	"github.com/opencontainers/image-spec/identity"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// rootfs gives the snapshot of an image's file system, which it makes if it isn't there: for one image
+// and one range of ids there is one, layer upon layer, whatever number of shards has it.
+func (b *Backend) rootfs(ctx context.Context, img image) (string, error) {
+	top := b.snapshotName(img.diffIDs)
+	sn := b.SnapshotService(b.snapshotter)
+	if _, err := sn.Stat(ctx, top); err == nil || !errdefs.IsNotFound(err) {
+		return top, err
+	}
+	ctx, done, err := b.lease(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	var parent string
+	for i := range img.diffIDs {
+		name := b.snapshotName(img.diffIDs[:i+1])
+		if err := b.unpack(ctx, name, parent, img.manifest.Layers[i]); err != nil {
+			return "", fmt.Errorf("layer %s: %w", img.manifest.Layers[i].Digest, err)
+		}
+		parent = name
+	}
+	return top, b.hold(ctx, img.config, top)
+}
+
+// snapshotName stands for layers and for the ids their files have.
+func (b *Backend) snapshotName(diffIDs []digest.Digest) string {
+	chain := identity.ChainID(diffIDs).String()
+	if b.ids == nil {
+		return chain
+	}
+	return fmt.Sprintf("%s@%d:%d", chain, b.ids.UID, b.ids.GID)
+}
+
+// unpack makes one layer's snapshot upon its parent's, unless somebody else does.
+func (b *Backend) unpack(ctx context.Context, name, parent string, layer ocispec.Descriptor) error {
+	sn := b.SnapshotService(b.snapshotter)
+	if _, err := sn.Stat(ctx, name); err == nil || !errdefs.IsNotFound(err) {
+		return err
+	}
+	key := name + " " + rand.Text()
+	mounts, err := sn.Prepare(ctx, key, parent)
+	if err != nil {
+		return err
+	}
+	if b.ids != nil {
+		layer, err = b.shifted(ctx, layer)
+	}
+	if err == nil {
+		_, err = b.DiffService().Apply(ctx, layer, mounts)
+	}
+	if err == nil {
+		err = sn.Commit(ctx, name, key)
+	}
+	if err != nil {
+		_ = sn.Remove(context.WithoutCancel(ctx), key)
+	}
+	return ignore(err, errdefs.IsAlreadyExists)
+}
+
+// shifted writes a layer with its files' ids in the range. Only the lease of ctx holds it: what comes of
+// it is a snapshot.
+func (b *Backend) shifted(ctx context.Context, layer ocispec.Descriptor) (ocispec.Descriptor, error) {
+	store := b.ContentStore()
+	ra, err := store.ReaderAt(ctx, layer)
+	if err != nil {
+		return layer, err
+	}
+	defer ra.Close()
+	w, err := content.OpenWriter(ctx, store, content.WithRef("berth-shift-"+rand.Text()))
+	if err != nil {
+		return layer, err
+	}
+	defer w.Close()
+	n := &counter{w: w}
+	if err := b.ids.shift(n, content.NewReader(ra), layer.MediaType); err != nil {
+		return layer, err
+	}
+	sum := w.Digest()
+	if err := ignore(w.Commit(ctx, n.n, sum), errdefs.IsAlreadyExists); err != nil {
+		return layer, err
+	}
+	return ocispec.Descriptor{MediaType: ocispec.MediaTypeImageLayer, Digest: sum, Size: n.n}, nil
+}
+
+// hold keeps a snapshot for as long as an image has that config.
+func (b *Backend) hold(ctx context.Context, config digest.Digest, snapshot string) error {
+	label := "containerd.io/gc.ref.snapshot." + b.snapshotter
+	if b.ids != nil {
+		label += fmt.Sprintf("/%d.%d", b.ids.UID, b.ids.GID)
+	}
+	_, err := b.ContentStore().Update(ctx, content.Info{Digest: config, Labels: map[string]string{label: snapshot}}, "labels."+label)
+	return err
+}
+
+// lease makes a lease for what is under way; done ends it, and takes with it what nothing else holds.
+func (b *Backend) lease(ctx context.Context) (_ context.Context, done func(), err error) {
+	m := b.LeasesService()
+	l, err := m.Create(ctx, leases.WithID("berth-"+strings.ToLower(rand.Text())), leases.WithExpiration(importTime))
+	if err != nil {
+		return ctx, nil, explain(err)
+	}
+	return leases.WithLease(ctx, l.ID), func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTimeout)
+		defer cancel()
+		_ = m.Delete(ctx, l, leases.SynchronousDelete) // else it expires
+	}, nil
+}
+
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
