@@ -10,3 +10,7 @@ import (
 func TestConformanceAsRoot(t *testing.T) {
 	backendtest.Run(t, backendtest.Harness{Backend: testrig.ContainerdAsRoot(t), Probe: testrig.Probe(t)})
 }
+
+func TestConformanceRootless(t *testing.T) {
+	backendtest.Run(t, backendtest.Harness{Backend: testrig.ContainerdRootless(t), Probe: testrig.Probe(t)})
+}

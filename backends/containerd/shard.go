@@ -189,8 +189,8 @@ func (s *shard) endTask(ctx context.Context) error {
 func (s *shard) killTask(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
-	// An error of the kill is one of what is ended already, or shows in what follows.
-	_, _ = s.tasks().Kill(ctx, &tasks.KillRequest{ContainerID: s.id, Signal: sigkill, All: true})
+	// With PID 1 goes its PID namespace. An error is one of what has ended already, or shows in what follows.
+	_, _ = s.tasks().Kill(ctx, &tasks.KillRequest{ContainerID: s.id, Signal: sigkill})
 	if _, err := s.tasks().Wait(ctx, &tasks.WaitRequest{ContainerID: s.id}); err != nil {
 		return native(err)
 	}

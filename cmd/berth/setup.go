@@ -35,7 +35,7 @@ type setupFlags struct {
 func (a *app) newSetup() *cobra.Command {
 	var f setupFlags
 	c := &cobra.Command{
-		Use:   "setup podman --config eval.json",
+		Use:   "setup podman|containerd --config eval.json",
 		Short: "Build the image that an eval's client needs, and give it to the engine",
 		Long: `Builds the image with no daemon, no registry and no root: Debian's root file system from this
 machine's mirror, Codex from its npm package, a folder of your own, and berth's worker. Client chatgpt

@@ -29,19 +29,46 @@ func ContainerdAsRoot(t testing.TB) *containerd.Backend {
 	needCommands(t, "containerd", "runc")
 	dir := engineDir(t)
 	socket := filepath.Join(dir, "run", "c.sock")
+	start(t, exec.Command("containerd", "--config", engineConfig(t, dir, socket)), func() string { return socket })
+	return connect(t, containerd.Options{Address: socket})
+}
+
+// ContainerdRootless starts a rootless containerd, below rootlesskit, and finds it as berth does. It ends
+// with the test.
+func ContainerdRootless(t testing.TB) *containerd.Backend {
+	t.Helper()
+	NeedRootless(t)
+	needCommands(t, "containerd", "runc", "rootlesskit", "newuidmap")
+	dir := engineDir(t)
+	state := filepath.Join(dir, "containerd-rootless")
+	socket := "/run/containerd/containerd.sock"
+	// Of /run the engine has a copy, with a link where the machine's containerd has its folder.
+	cmd := exec.Command("rootlesskit", "--state-dir="+state, "--net=host", "--copy-up=/etc", "--copy-up=/run", "--propagation=rslave",
+		"sh", "-c", `rm -rf /run/containerd && exec containerd --config "$1"`, "sh", engineConfig(t, dir, socket))
+	start(t, cmd, func() string {
+		pid, _ := os.ReadFile(filepath.Join(state, "child_pid"))
+		return "/proc/" + string(pid) + "/root" + socket
+	})
+	t.Setenv("XDG_RUNTIME_DIR", dir)
+	t.Setenv("CONTAINERD_ADDRESS", "")
+	return connect(t, containerd.Options{})
+}
+
+// engineConfig writes an engine's, with all that it keeps below dir.
+func engineConfig(t testing.TB, dir, socket string) string {
+	t.Helper()
 	config := fmt.Sprintf(`version = 2
 root = %q
 state = %q
 disabled_plugins = ["io.containerd.grpc.v1.cri"]
 [grpc]
   address = %q
-`, filepath.Join(dir, "root"), filepath.Join(dir, "run", "state"), socket)
+`, filepath.Join(dir, "root"), filepath.Join(dir, "state"), socket)
 	file := filepath.Join(dir, "config.toml")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	start(t, exec.Command("containerd", "--config", file), socket)
-	return connect(t, containerd.Options{Address: socket})
+	return file
 }
 
 // engineDir is a folder for an engine. It's short, for the sockets in it; a shard's root goes through it to
@@ -57,11 +84,19 @@ func engineDir(t testing.TB) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
+		if err := removeEngine(dir); err != nil {
 			t.Errorf("something of the engine is left: %v", err)
 		}
 	})
 	return dir
+}
+
+// removeEngine removes an engine's folder; a rootless one's files have subordinate ids.
+func removeEngine(dir string) error {
+	if os.Geteuid() != 0 {
+		_ = exec.Command("rootlesskit", "rm", "-rf", filepath.Join(dir, "root")).Run()
+	}
+	return os.RemoveAll(dir)
 }
 
 func needCommands(t testing.TB, names ...string) {
@@ -74,7 +109,7 @@ func needCommands(t testing.TB, names ...string) {
 }
 
 // start runs an engine until the test ends, and waits for its socket.
-func start(t testing.TB, cmd *exec.Cmd, socket string) {
+func start(t testing.TB, cmd *exec.Cmd, socket func() string) {
 	t.Helper()
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
@@ -93,8 +128,9 @@ func start(t testing.TB, cmd *exec.Cmd, socket string) {
 			t.Logf("the engine's log:\n%s", tail(log.Bytes()))
 		}
 	})
-	for deadline := time.After(engineStart); ; {
-		if _, err := os.Stat(socket); err == nil {
+	deadline := time.After(engineStart)
+	for {
+		if _, err := os.Stat(socket()); err == nil {
 			return
 		}
 		select {
