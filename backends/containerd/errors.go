@@ -33,6 +33,9 @@ func explain(err error) error {
 	if err == nil {
 		return nil
 	}
+	if errdefs.IsInvalidArgument(err) {
+		return fmt.Errorf("%w: %w", backends.ErrInvalid, err)
+	}
 	text := strings.ToLower(err.Error())
 	for _, k := range known {
 		if strings.Contains(text, k.text) {

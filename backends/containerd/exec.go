@@ -79,7 +79,9 @@ func (s *shard) exec(ctx context.Context, id string, p backends.Process, kill fu
 	defer e.forget(ctx)
 	copied := e.copy()
 	sent := make(chan error, 1)
-	if p.Stdin != nil {
+	if p.Stdin == nil {
+		f.forget()
+	} else {
 		// Not waited for: a reader that blocks outlives its process.
 		go func() {
 			if err := e.send(ctx, p.Stdin); err != nil {
@@ -230,6 +232,7 @@ func (e *execution) send(ctx context.Context, stdin io.Reader) error {
 		return nil // it has ended, or ctx has
 	}
 	defer w.Close()
+	e.fifos.forget()
 	go func() { // ends a write that nobody reads
 		<-e.ended
 		w.Close()

@@ -106,7 +106,8 @@ func (f *fifos) stdin(ctx context.Context, ended <-chan struct{}) (*os.File, err
 	}
 }
 
-// forget removes the folder; what is open stays so.
+// forget removes the folder, once both sides have opened what is in it: so there's nothing to clean up
+// after a berth that was killed.
 func (f *fifos) forget() { os.RemoveAll(f.here("")) }
 
 // close ends all that is left on this side. A copy that goes on has the end of its stream.

@@ -86,7 +86,11 @@ func (b *Backend) warnings() []string {
 	if b.snapshotter == copying {
 		w = append(w, "containerd's overlayfs snapshotter doesn't work on this machine, so the whole image is copied for each shard: `ctr plugins ls -d id==overlayfs` says why")
 	}
-	if missing := b.limits.missing(); len(missing) > 0 {
+	missing := b.limits.missing()
+	switch {
+	case b.engine.rootless:
+		w = append(w, "a rootless containerd's shards get no cgroup of their own, so none of their limits is in force: use rootless Podman where that matters")
+	case len(missing) > 0:
 		w = append(w, fmt.Sprintf("limits that won't be in force, since the engine has no such cgroup controllers: %s", strings.Join(missing, ", ")))
 	}
 	return w

@@ -11,7 +11,8 @@ import (
 )
 
 // adapt gives the spec as the runtime gets it: c's own, and the three things that are the engine's. Of
-// what c asks for nothing is taken away but limits whose controller isn't there.
+// what c asks for nothing is taken away but limits whose controller isn't there, and nothing is said
+// otherwise but what this runtime would take for less.
 func (b *Backend) adapt(c backends.Config, id string) (*specs.Spec, error) {
 	spec := *c.Spec
 	linux := *c.Spec.Linux
@@ -29,6 +30,11 @@ func (b *Backend) adapt(c backends.Config, id string) (*specs.Spec, error) {
 		linux.Namespaces = append(slices.Clone(linux.Namespaces), specs.LinuxNamespace{Type: specs.UserNamespace})
 		// A rootless runc fails for any path.
 		linux.CgroupsPath = "/" + Namespace + "/" + id
+	}
+	if linux.RootfsPropagation == "private" {
+		// runc takes this word for the root alone: a device, bound from an engine's slave or shared /dev, would
+		// stay the slave of it.
+		linux.RootfsPropagation = "rprivate"
 	}
 	if linux.Resources != nil {
 		var err error
