@@ -75,8 +75,9 @@ func (a *app) newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "berth",
 		Short: "Run evals of AI apps and coding agents in disposable, rootless containers",
-		Long: `berth runs every trial of an eval in disposable, rootless Linux containers ("shards") on Podman:
-no Docker daemon, no root, no account. It takes the eval configs of mst and writes its result folders.
+		Long: `berth runs every trial of an eval in disposable, rootless Linux containers ("shards") on Podman
+or containerd: no Docker daemon, no root, no account. It takes the eval configs of mst and writes its
+result folders.
 
   berth runner setup podman --config eval.json    build the image that the eval's client needs
   berth run --config eval.json --runner podman    run the eval; add --script FILE to rehearse it
