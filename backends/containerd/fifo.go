@@ -123,8 +123,9 @@ func (f *fifos) close() {
 type output struct {
 	*os.File
 	w io.Writer
-	// moved counts what has begun and ended: odd while bytes are being written.
-	moved atomic.Int64
+	// moved counts bytes; writing is while some are being written.
+	moved   atomic.Int64
+	writing atomic.Bool
 }
 
 // copy moves the stream to its end. A file that was closed is one.
@@ -133,11 +134,12 @@ func (o *output) copy() error {
 	for {
 		n, err := o.Read(buf)
 		if n > 0 {
-			o.moved.Add(1)
+			o.writing.Store(true)
 			if _, err := o.w.Write(buf[:n]); err != nil {
 				return fmt.Errorf("copying the exec's output: %w", err)
 			}
-			o.moved.Add(1)
+			o.moved.Add(int64(n))
+			o.writing.Store(false)
 		}
 		if errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) {
 			return nil
