@@ -32,9 +32,9 @@ type testCase struct {
 	run   func(t *testing.T, e *env)
 }
 
-// Run runs the suite. It leaves nothing on the engine. A case that this host's engine can't do is
-// skipped by the capability's name; one that a backend without an engine behind it never could do
-// isn't among its cases, and is listed.
+// Run runs the suite. It leaves nothing on the engine. In place of cases that a backend says it can't do
+// it sees that the backend refuses; what depends on the host is skipped, by the capability's name; and
+// what a backend without an engine behind it never could do isn't among its cases, and is listed.
 func Run(t *testing.T, h Harness) {
 	info, err := h.Backend.Info(t.Context())
 	if err != nil {
@@ -42,10 +42,15 @@ func Run(t *testing.T, h Harness) {
 	}
 	e := newEnv(t, h)
 	var others []string
+	without := map[string][]string{}
 	for _, c := range slices.Concat(imageCases, lifecycleCases, execCases, soakCases, cancelCases, waitCases, copyCases, listCases, networkCases) {
 		can := c.needs == "" || has(t, info.Capabilities, c.needs)
 		if !can && !info.Capabilities.Isolation {
 			others = append(others, c.name)
+			continue
+		}
+		if !can && refusals[c.needs] != nil {
+			without[c.needs] = append(without[c.needs], c.name)
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
@@ -53,6 +58,12 @@ func Run(t *testing.T, h Harness) {
 				t.Skipf("%s has no capability %s", info.Name, c.needs)
 			}
 			c.run(t, e)
+		})
+	}
+	for capability, cases := range without {
+		t.Run("without "+capability, func(t *testing.T) {
+			t.Logf("in place of %s", strings.Join(cases, "; "))
+			refusals[capability](t, e)
 		})
 	}
 	t.Run("nothing left", e.nothingLeft)
