@@ -132,14 +132,28 @@ func retell(t *testing.T, status backends.ExitStatus, out string) {
 			case "SKIP":
 				t.Error("it was skipped, and here all is there that it could need")
 			default:
-				t.Fail()
+				t.Error(said(out, m[2]))
 			}
 		})
 	}
 	if status.Code != 0 || passed == 0 {
-		t.Errorf("exit status %d, %d tests passed", status.Code, passed)
+		t.Errorf("exit status %d, %d tests passed; the end of it all:\n%s", status.Code, passed, out[max(0, len(out)-1000):])
 	}
-	if t.Failed() {
-		t.Log(out)
+}
+
+// turn is where the output of `-test.v` goes over to another test's.
+var turn = regexp.MustCompile(`^=== (?:RUN|PAUSE|CONT|NAME) +(\S+)`)
+
+// said is what one test printed.
+func said(out, test string) string {
+	var text strings.Builder
+	now := ""
+	for line := range strings.Lines(out) {
+		if m := turn.FindStringSubmatch(line); m != nil {
+			now = m[1]
+		} else if now == test {
+			text.WriteString(line)
+		}
 	}
+	return text.String()
 }
