@@ -119,25 +119,40 @@ func (k *Keyboard) forget() {
 	k.put = nil
 }
 
-// assign puts characters on the next unused keys, in every column, so that no modifier matters.
+// assign puts characters on the next unused keys.
 func (k *Keyboard) assign(syms []Keysym) error {
-	for _, sym := range syms {
-		code := k.spare[len(k.put)]
-		if err := k.set(code, sym); err != nil {
-			return err
-		}
-		k.put = append(k.put, sym)
-		k.keys[sym] = stroke{code: code}
+	codes := k.spare[len(k.put) : len(k.put)+len(syms)]
+	if err := k.set(codes, syms); err != nil {
+		return err
 	}
+	for i, sym := range syms {
+		k.keys[sym] = stroke{code: codes[i]}
+	}
+	k.put = append(k.put, syms...)
 	return nil
 }
 
-func (k *Keyboard) set(code byte, sym Keysym) error {
-	row := make([]xproto.Keysym, k.columns)
-	for i := range row {
-		row[i] = xproto.Keysym(sym)
+// set gives keys their characters, in every column, so that no modifier matters. Keys in a row are set
+// at once: each change has every app read the layout anew.
+func (k *Keyboard) set(codes []byte, syms []Keysym) error {
+	for len(codes) > 0 {
+		n := 1
+		for n < len(codes) && codes[n] == codes[n-1]+1 {
+			n++
+		}
+		table := make([]xproto.Keysym, 0, n*k.columns)
+		for _, sym := range syms[:n] {
+			for range k.columns {
+				table = append(table, xproto.Keysym(sym))
+			}
+		}
+		err := xproto.ChangeKeyboardMappingChecked(k.display.conn, byte(n), xproto.Keycode(codes[0]), byte(k.columns), table).Check()
+		if err != nil {
+			return err
+		}
+		codes, syms = codes[n:], syms[n:]
 	}
-	return xproto.ChangeKeyboardMappingChecked(k.display.conn, 1, xproto.Keycode(code), byte(k.columns), row).Check()
+	return nil
 }
 
 func (k *Keyboard) press(s stroke) error {
@@ -157,13 +172,11 @@ func (k *Keyboard) press(s stroke) error {
 // Close gives the unused keys back to nobody.
 func (k *Keyboard) Close(ctx context.Context) error {
 	return k.display.within(ctx, func() error {
-		for i := range k.put {
-			if err := k.set(k.spare[i], 0); err != nil {
-				return err
-			}
+		err := k.set(k.spare[:len(k.put)], make([]Keysym, len(k.put)))
+		if err == nil {
+			k.forget()
 		}
-		k.forget()
-		return nil
+		return err
 	})
 }
 
