@@ -2,6 +2,7 @@ package leak
 
 import (
 	"archive/tar"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -134,8 +135,23 @@ func dumpIfTheirs(w *tar.Writer, dir string, uid int) error {
 		if !errors.Is(err, fs.ErrPermission) {
 			return err
 		}
+		if uid == root && owner == root || !sharesNamespace(dir) {
+			return nil // it's in another namespace: looked at from there, or no shard's
+		}
 	}
 	return nil
+}
+
+// sharesNamespace tells whether a process is in this one's user namespace, by its map of ids, which
+// anybody may read: seen from another namespace it reads otherwise. The user's subordinate ids are in
+// use outside of Podman's too, where a root file system is built, say.
+func sharesNamespace(dir string) bool {
+	own, err := os.ReadFile("/proc/self/uid_map")
+	if err != nil {
+		return true
+	}
+	its, err := os.ReadFile(dir + "/uid_map")
+	return !gone(err) && (err != nil || bytes.Equal(own, its))
 }
 
 func dumpProcess(w *tar.Writer, dir string) error {
