@@ -2,7 +2,6 @@ package containerd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -128,28 +127,12 @@ func (e *execution) send(ctx context.Context, stdin io.Reader) error {
 		<-e.ended
 		w.Close()
 	}()
-	in := &failure{Reader: stdin}
-	_, _ = io.CopyBuffer(struct{ io.Writer }{w}, in, make([]byte, streamBuffer))
-	if in.err != nil {
-		return fmt.Errorf("reading stdin: %w", in.err)
+	if err := backends.CopyStdin(w, stdin, streamBuffer); err != nil {
+		return err
 	}
 	w.Close()
 	_, _ = e.shard.tasks().CloseIO(ctx, &tasks.CloseIORequest{ContainerID: e.shard.id, ExecID: e.id, Stdin: true})
 	return nil
-}
-
-// failure keeps a reader's error apart from a writer's.
-type failure struct {
-	io.Reader
-	err error
-}
-
-func (f *failure) Read(p []byte) (int, error) {
-	n, err := f.Reader.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		f.err = err
-	}
-	return n, err
 }
 
 // drain waits until what the process wrote has been delivered. Its streams end with it, unless a child

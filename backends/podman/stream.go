@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+
+	"github.com/berth-run/berth/backends"
 )
 
 // execStream is the connection of an exec: our bytes are its stdin, what comes is frames.
@@ -28,28 +30,11 @@ func (s *execStream) Read(p []byte) (int, error) { return s.buf.Read(p) }
 // shows too; the reader's own error is returned, and stdin isn't ended then: what came so far must not
 // pass for all.
 func (s *execStream) send(stdin io.Reader) error {
-	r := &failure{Reader: stdin}
-	// The struct hides ReadFrom, which would copy 32 KiB at a time.
-	_, _ = io.CopyBuffer(struct{ io.Writer }{s.Conn}, r, make([]byte, streamBuffer))
-	if r.err != nil {
-		return fmt.Errorf("reading stdin: %w", r.err)
+	if err := backends.CopyStdin(s.Conn, stdin, streamBuffer); err != nil {
+		return err
 	}
 	_ = s.closeWrite()
 	return nil
-}
-
-// failure keeps a reader's error apart from a writer's.
-type failure struct {
-	io.Reader
-	err error
-}
-
-func (f *failure) Read(p []byte) (int, error) {
-	n, err := f.Reader.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		f.err = err
-	}
-	return n, err
 }
 
 // closeWrite is the end of stdin. Unix, TCP and ssh connections have it.

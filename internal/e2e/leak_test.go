@@ -77,7 +77,8 @@ func noLeak(t *testing.T, mode string) {
 		t.Errorf("in the middle: found %v, want %v", got, want)
 	}
 	wantLooked(t, s, "container inspect", legal, "shard: /home/berth: ", "shard: /tmp: ",
-		"engine: containers: ", "engine: database: ", "process ", "run: run.json", "stderr", "gateway")
+		"engine: containers: ", "engine: database: ", fmt.Sprintf("process %d berth: environ", c.cmd.Process.Pid),
+		"run: run.json", "stderr", "gateway")
 
 	close(held.release)
 	r := c.wait()

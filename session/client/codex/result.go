@@ -68,19 +68,8 @@ func (r *run) keep(failed bool) (err error) {
 }
 
 func (r *run) result(err error) client.Result {
-	res := client.Result{
-		DurationMs: time.Since(r.start).Milliseconds(),
-		Submitted:  r.submitted,
-		Steps:      r.steps,
-	}
-	if err != nil {
-		res.FailureKind, res.Infrastructure = turn.Classify(err, r.submitted)
-		res.Error = code.Line(r.s.redact.String(code.Detail(err)))
-	}
-	if r.bound != nil {
-		res.SessionID, res.TurnID = r.bound.Rollout.Meta().SessionID, r.bound.Turn.ID
-		res.Trace = turn.Trace(r.bound, res.Error, r.s.redact)
-	}
+	res := turn.Result(err, r.submitted, r.bound, r.s.redact)
+	res.DurationMs, res.Steps = time.Since(r.start).Milliseconds(), r.steps
 	res.Metadata = r.metadata(res)
 	res.Telemetry = r.telemetry(res)
 	return res

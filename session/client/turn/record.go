@@ -5,8 +5,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 
+	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/internal/redact"
 	"github.com/berth-run/berth/internal/trace"
+	"github.com/berth-run/berth/session/client"
 	"github.com/berth-run/berth/session/client/rollout"
 )
 
@@ -25,6 +27,21 @@ func Trace(b *rollout.Bound, failure string, secrets *redact.Set) *trace.Trace {
 		return &trace.Trace{Events: []trace.Event{}, Error: "the trace can't be shown without a secret", Evidence: trace.EvidenceNone}
 	}
 	return redacted
+}
+
+// Result is what every client says of a trial: err is why it failed, nil for an answer; b is the turn's
+// record, nil when there's none. Its times, metadata and telemetry are the client's own.
+func Result(err error, submitted bool, b *rollout.Bound, secrets *redact.Set) client.Result {
+	res := client.Result{Submitted: submitted}
+	if err != nil {
+		res.FailureKind, res.Infrastructure = Classify(err, submitted)
+		res.Error = code.Line(secrets.String(code.Detail(err)))
+	}
+	if b != nil {
+		res.SessionID, res.TurnID = b.Rollout.Meta().SessionID, b.Turn.ID
+		res.Trace = Trace(b, res.Error, secrets)
+	}
+	return res
 }
 
 // Correlation says how the record belongs to the prompt (contract §8); b may be nil.
