@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/berth-run/berth/image"
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/internal/eval"
 	"github.com/berth-run/berth/internal/evalconfig"
@@ -63,6 +64,7 @@ func statusOf(err error) int {
 	}
 	for _, kind := range []error{
 		runner.ErrOption, eval.ErrRunner, eval.ErrClient, eval.ErrSecrets,
+		image.ErrRecipe, image.ErrPackage,
 		inference.ErrBrokerMode, inference.ErrBaseURL, inference.ErrTTL, gateway.ErrNotLoopback,
 		results.ErrNoRun, results.ErrRedacted, results.ErrChanged,
 	} {

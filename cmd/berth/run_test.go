@@ -53,6 +53,8 @@ func TestUsage(t *testing.T) {
 		"no secrets":           {[]string{"run", "-c", "eval.json", "--script", "default", "--secrets-file", "none"}, "secrets file"},
 		"set-up of what":       {[]string{"runner", "setup", "-c", "eval.json"}, "see `berth runner setup --help`"},
 		"set-up of docker":     {[]string{"runner", "setup", "docker", "-c", "eval.json"}, `unknown runner "docker"`},
+		"set-up of a suite":    {[]string{"runner", "setup", "podman", "-c", "eval.json", "--runner-option", "suite=Sid!"}, `"Sid!" is no Debian suite`},
+		"an app for Codex":     {[]string{"runner", "setup", "podman", "-c", "eval.json", "--runner-option", "app=x.deb"}, "app"},
 		"set-up, no config":    {[]string{"runner", "setup", "podman"}, "--config is needed"},
 		"ps of docker":         {[]string{"ps", "--runner", "docker"}, `unknown runner "docker"`},
 		"gateway for all":      {[]string{"gateway", "--script", "default", "--listen", "0.0.0.0:0"}, "listens on the loopback only"},
