@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/berth-run/berth/session"
 	"github.com/berth-run/berth/session/sessiontest"
@@ -95,6 +96,10 @@ func TestClipboardTaken(t *testing.T) {
 	must(t, c.Set(t.Context(), "ours"))
 	if _, err := xclip(t, s, "theirs", "-i"); err != nil {
 		t.Fatal(err)
+	}
+	// xclip may end before its child's claim has reached the server.
+	for deadline := time.Now().Add(10 * time.Second); c.Owned() && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
 	}
 	if got, err := xclip(t, s, "", "-o"); got != "theirs" || err != nil {
 		t.Errorf("pasted %q, error %v", got, err)
