@@ -1,6 +1,6 @@
 // Command testsummary reads the events of `go test -json` and prints what a person wants of them: a
-// line for each package as it ends, the output of what failed, every skipped test with its reason,
-// and the counts on a last line of their own. It exits 1 when something failed or nothing ran. It
+// line for each package as it ends, the output of what failed, the slowest tests, every skipped test with
+// its reason, and the counts on a last line of their own. It exits 1 when something failed or nothing ran. It
 // starts no tests and judges none.
 package main
 

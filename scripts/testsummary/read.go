@@ -22,8 +22,9 @@ type event struct {
 
 // test is what is known of one test or subtest.
 type test struct {
-	result string // "", while it runs; pass, fail, skip
-	output []string
+	result  string // "", while it runs; pass, fail, skip
+	elapsed float64
+	output  []string
 }
 
 // pkg is one package's run.
@@ -111,7 +112,7 @@ func (p *pkg) take(e event) {
 	case "output":
 		t.output = append(t.output, e.Output)
 	case "pass", "fail", "skip":
-		t.result = e.Action
+		t.result, t.elapsed = e.Action, e.Elapsed
 	}
 }
 

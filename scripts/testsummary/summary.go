@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -15,6 +17,13 @@ type summary struct {
 	failed   int
 	skips    []skip
 	failures []failure
+	timings  []timing // of tests that aren't subtests
+}
+
+// timing is how long a test took, in seconds.
+type timing struct {
+	name    string
+	seconds float64
 }
 
 // skip is a skipped test with the reason it gave.
@@ -32,6 +41,9 @@ func (s *summary) count(name string, p *pkg) {
 	for _, id := range p.order {
 		t := p.tests[id]
 		full := path.Base(name) + "." + id
+		if !strings.Contains(id, "/") {
+			s.timings = append(s.timings, timing{full, t.elapsed})
+		}
 		parent := p.any(id, func(*test) bool { return true })
 		switch {
 		case t.result == "skip" && !parent:
@@ -70,8 +82,22 @@ func reason(output []string) string {
 	return "no reason given"
 }
 
+// slowest gives the tests that took a second or more, the longest first, up to n.
+func (s *summary) slowest(n int) []timing {
+	slow := slices.DeleteFunc(slices.Clone(s.timings), func(t timing) bool { return t.seconds < 1 })
+	slices.SortStableFunc(slow, func(a, b timing) int { return cmp.Compare(b.seconds, a.seconds) })
+	return slow[:min(n, len(slow))]
+}
+
 // print ends with the counts alone on a line.
 func (s *summary) print(w io.Writer) {
+	slow := s.slowest(15)
+	if len(slow) > 0 {
+		fmt.Fprintln(w, "\nSlowest:")
+	}
+	for _, t := range slow {
+		fmt.Fprintf(w, "  %6.1fs  %s\n", t.seconds, t.name)
+	}
 	if len(s.skips) > 0 {
 		fmt.Fprintln(w, "\nSkipped:")
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -97,5 +98,15 @@ func TestReadPassesOnOtherLines(t *testing.T) {
 	}
 	if s.failed != 1 {
 		t.Errorf("failed = %d, want 1: go test ended while TestA ran", s.failed)
+	}
+}
+
+func TestSlowest(t *testing.T) {
+	s := summary{timings: []timing{{"a", 1.5}, {"b", 0.9}, {"c", 30}, {"d", 2}}}
+	if got := s.slowest(2); !slices.Equal(got, []timing{{"c", 30}, {"d", 2}}) {
+		t.Errorf("got %v", got)
+	}
+	if got := s.slowest(9); len(got) != 3 {
+		t.Errorf("got %v, want those of a second and more", got)
 	}
 }
