@@ -38,7 +38,7 @@ The model is reached through a gateway (OPENAI_BASE_URL with MST_LLM_AUTH_COMMAN
 or is OpenAI's (OPENAI_API_KEY alone), or is a script (--script, no account needed).
 
 Runner options (--runner-option key=value, repeatable):
-` + runner.OptionsHelp(),
+` + runner.RunHelp(),
 		Example: `  berth run --config eval.json --runner podman --runner-option shards=3
   berth run --config eval.json --variant baseline --case rb-001 rb-002
   berth run --config eval.json --script script.json   # rehearse it without a model

@@ -43,7 +43,7 @@ has a desktop too, and its app comes from a Debian package of yours (app=FILE.de
 kept by content in ~/.cache/berth; a second set-up has nothing to do.
 
 Runner options (--runner-option key=value, repeatable):
-` + runner.OptionsHelp(),
+` + runner.SetUpHelp(),
 		Example: `  berth runner setup podman --config eval.json
   berth runner setup podman --config eval.json --runner-option packages=nodejs --runner-option overlay=./connectors
   berth runner setup podman --config chatgpt.json --runner-option app=chatgpt_26.810.41047_amd64.deb`,

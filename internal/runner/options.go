@@ -64,10 +64,12 @@ type option struct {
 	set                func(o *Options, v string) error
 }
 
-var table = []option{
+// runTable is what a run follows, setUpTable what set-up bakes into an image. A command takes both, so that
+// one list of options serves a whole config.
+var runTable = []option{
 	{"shards", "N", "how many shards run side by side (default 1)", setShards},
 	{"keep", "never|failed|always", "which shards outlive the run (default never)", choice(func(o *Options) *string { return &o.Keep }, KeepNever, KeepFailed, KeepAlways)},
-	{"image", "REF", "for a run: an image that set-up gave this --name; for set-up: your own image to build upon, also oci:DIR, oci-archive:FILE or docker-archive:FILE", text(func(o *Options) *string { return &o.Image })},
+	{"image", "REF", "an image that set-up gave this --name", setImage},
 	{"memory", "SIZE", "a shard's memory limit, without swap (default 2g)", size(func(o *Options) *int64 { return &o.Memory })},
 	{"pids", "N", "a shard's limit of processes and threads (default 1024)", count(func(o *Options) *int64 { return &o.Pids })},
 	{"cpuWeight", "N", "a shard's share of busy cpus, 1 to 10000 (cgroup v2 cpu.weight; 100 is everybody's)", weight},
@@ -75,12 +77,16 @@ var table = []option{
 	{"network", "auto|none|engine", "a shard's network; auto is none unless something in it must call out (default auto)", choice(func(o *Options) *string { return &o.Network }, NetworkAuto, NetworkNone, NetworkEngine)},
 	{"credential", "file|broker", "where the inference credential is: a token file in the shard, or never in it (default file)", choice(func(o *Options) *string { return &o.Credential }, CredentialFile, CredentialBroker)},
 	{"deadman", "DURATION", "a shard that hears nothing from berth for this long ends itself (default 10m)", duration(func(o *Options) *time.Duration { return &o.Deadman })},
-	{"app", "FILE.deb", "set-up: the Debian package of the app that client chatgpt drives", text(func(o *Options) *string { return &o.App })},
-	{"codexVersion", "VERSION", "set-up: the Codex release in the image", text(func(o *Options) *string { return &o.Codex })},
-	{"suite", "NAME", "set-up: the Debian release of the root file system (default trixie)", text(func(o *Options) *string { return &o.Suite })},
-	{"mirror", "URL", "set-up: a Debian mirror instead of the machine's own", text(func(o *Options) *string { return &o.Mirror })},
-	{"packages", "A,B", "set-up: more Debian packages", list(func(o *Options) *[]string { return &o.Packages })},
-	{"overlay", "DIR", "set-up: a folder copied over the root file system (MCP servers, say)", text(func(o *Options) *string { return &o.Overlay })},
+}
+
+var setUpTable = []option{
+	{"image", "REF", "your own image to build upon: one that the engine has, oci:DIR, oci-archive:FILE or docker-archive:FILE", setImage},
+	{"app", "FILE.deb", "the Debian package of the app that client chatgpt drives", text(func(o *Options) *string { return &o.App })},
+	{"codexVersion", "VERSION", "the Codex release in the image", text(func(o *Options) *string { return &o.Codex })},
+	{"suite", "NAME", "the Debian release of the root file system (default trixie)", text(func(o *Options) *string { return &o.Suite })},
+	{"mirror", "URL", "a Debian mirror instead of the machine's own", text(func(o *Options) *string { return &o.Mirror })},
+	{"packages", "A,B", "more Debian packages", list(func(o *Options) *[]string { return &o.Packages })},
+	{"overlay", "DIR", "a folder copied over the root file system (MCP servers, say)", text(func(o *Options) *string { return &o.Overlay })},
 }
 
 // ParseOptions takes k=v pairs. An unknown key names the known ones; a repeated one is an error.
@@ -94,14 +100,14 @@ func ParseOptions(pairs []string) (Options, error) {
 		if !ok || v == "" {
 			return o, fmt.Errorf("%w: %q is not of the form key=value", ErrOption, p)
 		}
-		i := slices.IndexFunc(table, func(t option) bool { return t.name == k })
-		if i < 0 {
+		t, known := find(k)
+		if !known {
 			return o, fmt.Errorf("%w: unknown key %q; known are %s", ErrOption, k, optionNames())
 		}
 		if _, twice := o.given[k]; twice {
 			return o, fmt.Errorf("%w: %s is given twice", ErrOption, k)
 		}
-		if err := table[i].set(&o, v); err != nil {
+		if err := t.set(&o, v); err != nil {
 			return o, fmt.Errorf("%w: %s=%s: %w", ErrOption, k, v, err)
 		}
 		o.given[k] = v
@@ -111,22 +117,36 @@ func ParseOptions(pairs []string) (Options, error) {
 
 // ForRun refuses options that only set-up can follow: silently doing nothing would mislead.
 func (o Options) ForRun() error {
-	for _, t := range table {
-		if _, given := o.given[t.name]; given && strings.HasPrefix(t.help, setupOnly) {
+	for _, t := range setUpTable {
+		if _, given := o.given[t.name]; given && !isIn(runTable, t.name) {
 			return fmt.Errorf("%w: %s is for `berth runner setup`, which bakes it into the image", ErrOption, t.name)
 		}
 	}
 	return nil
 }
 
-// setupOnly begins the help of an option that a run can't follow.
-const setupOnly = "set-up: "
+func isIn(table []option, name string) bool {
+	return slices.ContainsFunc(table, func(t option) bool { return t.name == name })
+}
+
+func find(name string) (option, bool) {
+	all := slices.Concat(runTable, setUpTable)
+	i := slices.IndexFunc(all, func(t option) bool { return t.name == name })
+	if i < 0 {
+		return option{}, false
+	}
+	return all[i], true
+}
 
 // Given is what the user set, for the run record.
 func (o Options) Given() map[string]string { return o.given }
 
-// OptionsHelp is the table as lines for a command's help.
-func OptionsHelp() string {
+// RunHelp is what a run follows, as lines for a command's help; SetUpHelp what set-up does.
+func RunHelp() string { return help(runTable) }
+
+func SetUpHelp() string { return help(setUpTable) }
+
+func help(table []option) string {
 	var b strings.Builder
 	for _, t := range table {
 		fmt.Fprintf(&b, "  %-32s %s\n", t.name+"="+t.values, t.help)
@@ -135,12 +155,16 @@ func OptionsHelp() string {
 }
 
 func optionNames() string {
-	names := make([]string, len(table))
-	for i, t := range table {
-		names[i] = t.name
+	var names []string
+	for _, t := range slices.Concat(runTable, setUpTable) {
+		if !slices.Contains(names, t.name) {
+			names = append(names, t.name)
+		}
 	}
 	return strings.Join(names, ", ")
 }
+
+var setImage = text(func(o *Options) *string { return &o.Image })
 
 // maxShards bounds what one engine is asked for; more is surely a typing mistake.
 const maxShards = 256
