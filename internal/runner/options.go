@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/berth-run/berth/oci"
 )
 
 // Keep policies.
@@ -70,8 +72,8 @@ var runTable = []option{
 	{"shards", "N", "how many shards run side by side (default 1)", setShards},
 	{"keep", "never|failed|always", "which shards outlive the run (default never)", choice(func(o *Options) *string { return &o.Keep }, KeepNever, KeepFailed, KeepAlways)},
 	{"image", "REF", "an image that set-up gave this --name", setImage},
-	{"memory", "SIZE", "a shard's memory limit, without swap (default 2g)", size(func(o *Options) *int64 { return &o.Memory })},
-	{"pids", "N", "a shard's limit of processes and threads (default 1024)", count(func(o *Options) *int64 { return &o.Pids })},
+	{"memory", "SIZE", "a shard's memory limit, without swap (default 2g)", size(oci.MinMemoryBytes, func(o *Options) *int64 { return &o.Memory })},
+	{"pids", "N", "a shard's limit of processes and threads (default 1024)", count(oci.MinPids, func(o *Options) *int64 { return &o.Pids })},
 	{"cpuWeight", "N", "a shard's share of busy cpus, 1 to 10000 (cgroup v2 cpu.weight; 100 is everybody's)", weight},
 	{"limits", "enforce|best-effort", "whether a limit that the engine doesn't apply ends the run (default enforce)", choice(func(o *Options) *string { return &o.Limits }, LimitsEnforce, LimitsBestEffort)},
 	{"network", "auto|none|engine", "a shard's network; auto is none unless something in it must call out (default auto)", choice(func(o *Options) *string { return &o.Network }, NetworkAuto, NetworkNone, NetworkEngine)},
@@ -205,11 +207,11 @@ func list(field func(*Options) *[]string) func(*Options, string) error {
 	return func(o *Options, v string) error { *field(o) = strings.Split(v, ","); return nil }
 }
 
-func count(field func(*Options) *int64) func(*Options, string) error {
+func count(least int64, field func(*Options) *int64) func(*Options, string) error {
 	return func(o *Options, v string) error {
 		n, err := strconv.ParseInt(v, 10, 64)
-		if err != nil || n < 1 {
-			return errors.New("want a whole number of at least 1")
+		if err != nil || n < least {
+			return fmt.Errorf("want a whole number of at least %d", least)
 		}
 		*field(o) = n
 		return nil
@@ -228,7 +230,8 @@ func duration(field func(*Options) *time.Duration) func(*Options, string) error 
 }
 
 // size takes bytes or a number with k, m, g (powers of 1024), as podman and docker do.
-func size(field func(*Options) *int64) func(*Options, string) error {
+// size takes bytes; the least is a whole number of MiB.
+func size(least int64, field func(*Options) *int64) func(*Options, string) error {
 	return func(o *Options, v string) error {
 		digits := strings.TrimRight(strings.ToLower(v), "kmgib")
 		shift, ok := map[string]uint{"": 0, "b": 0, "k": 10, "kb": 10, "kib": 10, "m": 20, "mb": 20, "mib": 20, "g": 30, "gb": 30, "gib": 30}[strings.ToLower(v)[len(digits):]]
@@ -236,7 +239,10 @@ func size(field func(*Options) *int64) func(*Options, string) error {
 		if err != nil || !ok || n < 1 || n > 1<<62>>shift {
 			return errors.New("want a size such as 2g or 1536m")
 		}
-		*field(o) = n << shift
+		if n <<= shift; n < least {
+			return fmt.Errorf("want at least %dm", least>>20)
+		}
+		*field(o) = n
 		return nil
 	}
 }
