@@ -48,6 +48,24 @@ func (r *run) record(a Action) {
 	r.receipt.Steps = append(r.receipt.Steps, a)
 }
 
+// maxSights bounds Receipt.Seen: an app may go to and fro between screens.
+const maxSights = 256
+
+// saw notes what the app shows, when that is something else than before.
+func (r *run) saw(screen string) {
+	n := len(r.receipt.Seen)
+	if n == maxSights || n > 0 && r.receipt.Seen[n-1].Screen == screen {
+		return
+	}
+	r.receipt.Seen = append(r.receipt.Seen, Sight{At: time.Now(), Screen: screen, Phase: r.phase})
+}
+
+// enter begins a step of a draft.
+func (r *run) enter(s Step) {
+	r.step = s
+	r.saw(string(s))
+}
+
 // open hands a draft over, once.
 func (r *run) open(ctx context.Context, draft string) error {
 	if err := r.afford(); err != nil {

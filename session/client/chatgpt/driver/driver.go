@@ -102,7 +102,8 @@ type run struct {
 	receipt  Receipt
 	phase    Phase
 	step     Step
-	seen     *atspi.Tree // at the last look
+	seen     *atspi.Tree       // at the last look
+	looked   func(*atspi.Tree) // at each look, if not nil
 }
 
 // do runs a Prepare or a Submit within its limits, and writes its receipt.
@@ -154,7 +155,9 @@ func (r *run) await(ctx context.Context, limit time.Duration, what string, see f
 	defer cancel()
 	var failed error
 	_, err = r.app.Await(limited, what, func(t *atspi.Tree) (ok bool, _ error) {
-		r.seen = t
+		if r.seen = t; r.looked != nil {
+			r.looked(t)
+		}
 		ok, failed = see(t)
 		return ok, failed
 	})

@@ -26,14 +26,14 @@ func (r *run) prepare(ctx context.Context) error {
 	if err := r.toComposer(ctx, first); err != nil {
 		return err
 	}
-	r.step = DraftOpen
+	r.enter(DraftOpen)
 	if err := r.open(ctx, ""); err != nil {
 		return err
 	}
 	if err := r.lookOn(ctx); err != nil {
 		return err
 	}
-	r.step = DraftSurface
+	r.enter(DraftSurface)
 	return r.toComposer(ctx, time.Time{})
 }
 

@@ -54,6 +54,8 @@ type Receipt struct {
 	Sent bool `json:"sent"`
 	// Steps are all actions on the app, in their order.
 	Steps []Action `json:"steps"`
+	// Seen are the screens that the app was seen to show, and the steps of a draft, as they came.
+	Seen []Sight `json:"seen,omitempty"`
 
 	// Of a failure only.
 	Error      code.Code   `json:"error,omitempty"`
@@ -70,6 +72,13 @@ type Action struct {
 	Name   string    `json:"name,omitempty"`
 	Action string    `json:"action"`          // such as "press"; "pointer" and "open" are a click and a hand-off
 	Error  code.Code `json:"error,omitempty"` // it was refused, or no clear answer came
+}
+
+// Sight is a screen of the table or of the way to it, or a Step that was begun.
+type Sight struct {
+	At     time.Time `json:"at"`
+	Screen string    `json:"screen"`
+	Phase  Phase     `json:"phase,omitempty"`
 }
 
 // DraftState is what could be seen when a Prepare or Submit failed.

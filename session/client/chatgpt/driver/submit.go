@@ -33,7 +33,8 @@ func (r *run) submit(ctx context.Context, prompt string) error {
 	if err := checkPrompt(prompt); err != nil {
 		return err
 	}
-	r.phase, r.step = AtSurface, DraftOpen
+	r.phase = AtSurface
+	r.enter(DraftOpen)
 	if err := r.meet(ctx, time.Now().Add(r.limits.FirstUI)); err != nil {
 		return err
 	}
@@ -93,19 +94,20 @@ func (d *draft) handOver(ctx context.Context) error {
 
 // surface sees that the draft is on the wanted surface, and corrects that once.
 func (d *draft) surface(ctx context.Context) error {
-	d.step = DraftSurface
+	d.enter(DraftSurface)
 	return d.walk(ctx, modeSwitch(d.controls, d.wanted), d.atSurface, time.Time{})
 }
 
 // readBack sees that the draft is still there.
 func (d *draft) readBack(ctx context.Context) error {
-	d.step, d.phase = DraftReadback, AtComposer
+	d.phase = AtComposer
+	d.enter(DraftReadback)
 	return d.until(ctx, d.limits.Screen, d.holds)
 }
 
 // send activates Send, once.
 func (d *draft) send(ctx context.Context) error {
-	d.step = Send
+	d.enter(Send)
 	return d.until(ctx, d.limits.Screen, func(ctx context.Context, t *atspi.Tree) (bool, error) {
 		if ok, err := d.holds(ctx, t); !ok {
 			return false, err

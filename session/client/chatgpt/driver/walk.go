@@ -75,6 +75,7 @@ func (w *walk) see(ctx context.Context, t *atspi.Tree) (progress bool, err error
 	was := w.now.name
 	w.now = w.look(t)
 	w.phase = w.now.phase
+	w.saw(w.now.name)
 	if w.phase != WaitingForInitialUI {
 		w.first = time.Time{}
 	}
