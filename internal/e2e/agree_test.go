@@ -17,9 +17,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/berth-run/berth/internal/e2e/rig"
 	"github.com/berth-run/berth/internal/gateway"
 	"github.com/berth-run/berth/internal/results"
-	"github.com/berth-run/berth/internal/shardproto"
 )
 
 // answers is a script with a rule for each kind of turn. Every step has token counts of its own, so
@@ -41,17 +41,17 @@ var (
 	prompts  = map[string]string{"text": "say it", "tools": "look it up", "command": "run it"}
 )
 
-func agreeProject(t *testing.T) *project {
-	p := newProject(t, []object{
-		{"id": "text", "input": prompts["text"], "assertions": object{"containsText": "said yes"}},
-		{"id": "tools", "input": prompts["tools"], "assertions": object{"containsText": "found it", "toolsTriggered": object{"calls": []object{{"name": "get"}}}}},
-		{"id": "command", "input": prompts["command"], "assertions": object{"containsText": "42"}},
-	}, func(eval object) {
-		eval["servers"] = object{"notes": object{"transport": "stdio", "command": "/opt/berth-sample/notes", "inheritEnv": false}}
-		eval["variants"] = []object{{"name": "classic", "model": classic}, {"name": "code", "model": codeMode}}
+func agreeProject(t *testing.T) *rig.Project {
+	p := rig.NewProject(t, []rig.Object{
+		{"id": "text", "input": prompts["text"], "assertions": rig.Object{"containsText": "said yes"}},
+		{"id": "tools", "input": prompts["tools"], "assertions": rig.Object{"containsText": "found it", "toolsTriggered": rig.Object{"calls": []rig.Object{{"name": "get"}}}}},
+		{"id": "command", "input": prompts["command"], "assertions": rig.Object{"containsText": "42"}},
+	}, func(eval rig.Object) {
+		eval["servers"] = rig.Object{"notes": rig.Object{"transport": "stdio", "command": "/opt/berth-sample/notes", "inheritEnv": false}}
+		eval["variants"] = []rig.Object{{"name": "classic", "model": rig.Classic}, {"name": "code", "model": rig.CodeMode}}
 		eval["trials"] = 2
 	})
-	p.options = append(p.options, "shards=2")
+	p.Options = append(p.Options, "shards=2")
 	return p
 }
 
@@ -59,12 +59,12 @@ func agreeProject(t *testing.T) *project {
 // same, trial by trial.
 func TestAgreement(t *testing.T) {
 	p := agreeProject(t)
-	log := p.path("gateway.jsonl")
-	r := p.rehearse(fmt.Sprintf(answers, "yes"), "--gateway-log", log)
-	r.expect(t, 0)
+	log := p.Path("gateway.jsonl")
+	r := p.Rehearse(fmt.Sprintf(answers, "yes"), "--gateway-log", log)
+	r.Expect(t, 0)
 	asked := bySession(t, log)
-	wrote := rollouts(t, filepath.Join(r.dir, "artifacts"))
-	trials := r.allTrials(t)
+	wrote := rollouts(t, filepath.Join(r.Dir, "artifacts"))
+	trials := r.AllTrials(t)
 	if len(trials) != 12 {
 		t.Fatalf("%d trials", len(trials))
 	}
@@ -229,11 +229,11 @@ func told(t *testing.T, trial *results.Trial) account {
 // TestOneAnswer changes the script's answer to one case, and with it that case's score and no other.
 func TestOneAnswer(t *testing.T) {
 	p := agreeProject(t)
-	right := p.rehearse(fmt.Sprintf(answers, "yes"))
-	right.expect(t, 0)
-	wrong := p.rehearse(fmt.Sprintf(answers, "no"))
-	wrong.expect(t, 1)
-	before, after := scores(t, right.dir), scores(t, wrong.dir)
+	right := p.Rehearse(fmt.Sprintf(answers, "yes"))
+	right.Expect(t, 0)
+	wrong := p.Rehearse(fmt.Sprintf(answers, "no"))
+	wrong.Expect(t, 1)
+	before, after := scores(t, right.Dir), scores(t, wrong.Dir)
 	if len(before) != len(after) || len(before) == 0 {
 		t.Fatalf("%d scores before, %d after", len(before), len(after))
 	}
@@ -262,10 +262,10 @@ func TestOneAnswer(t *testing.T) {
 		slices.Sort(f)
 		return f
 	}
-	if got := failed(right.outcomes(t)); len(got) > 0 {
+	if got := failed(right.Outcomes(t)); len(got) > 0 {
 		t.Errorf("failed before: %v", got)
 	}
-	if got, want := failed(wrong.outcomes(t)), []string{"classic/text", "code/text"}; !slices.Equal(got, want) {
+	if got, want := failed(wrong.Outcomes(t)), []string{"classic/text", "code/text"}; !slices.Equal(got, want) {
 		t.Errorf("failed after: %v, want %v", got, want)
 	}
 }
@@ -289,20 +289,6 @@ func scores(t *testing.T, dir string) map[string]results.ScoreBody {
 		all[fmt.Sprintf("%s/%s/%d/%s", s.Variant, s.CaseID, s.Trial, s.Grader)] = s.Score
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
-
-// allTrials are the run's trials by their full keys.
-func (r result) allTrials(t *testing.T) map[shardproto.Key]*results.Trial {
-	t.Helper()
-	run, err := results.Open("", r.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := run.Trials()
 	if err != nil {
 		t.Fatal(err)
 	}

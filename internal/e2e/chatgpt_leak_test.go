@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/berth-run/berth/backends"
+	"github.com/berth-run/berth/internal/e2e/rig"
 	"github.com/berth-run/berth/internal/leak"
 	"github.com/berth-run/berth/internal/redact"
 	"github.com/berth-run/berth/internal/runner"
@@ -25,63 +26,63 @@ var bearerPlaces = regexp.MustCompile(`^(shard: /run/berth: tokens/servers/wiki|
 // TestChatGPTNoLeak is TestNoLeak for the desktop app, whose profile, keyring and windows are in the
 // shard's memory, and which is handed the bearer of an MCP server besides.
 func TestChatGPTNoLeak(t *testing.T) {
-	p := newChatGPT(t, testrig.Suites[0], []object{says("held"), {"id": "prints", "input": "print it"}}, func(eval object) {
-		eval["servers"] = object{"wiki": object{
-			"transport": "http", "serverUrl": "http://" + wikiAddr + "/eval", "auth": object{"accessTokenEnv": "WIKI"},
+	p := newChatGPT(t, testrig.Suites[0], []rig.Object{rig.Says("held"), {"id": "prints", "input": "print it"}}, func(eval rig.Object) {
+		eval["servers"] = rig.Object{"wiki": rig.Object{
+			"transport": "http", "serverUrl": "http://" + wikiAddr + "/eval", "auth": rig.Object{"accessTokenEnv": "WIKI"},
 		}}
 		// A profile goes with its batch, so the second one's has nothing that the first one printed.
-		eval["variants"] = []object{{"name": "classic", "model": classic}, {"name": "code", "model": codeMode, "inputTemplate": "{{input}}, and code"}}
+		eval["variants"] = []rig.Object{{"name": "classic", "model": rig.Classic}, {"name": "code", "model": rig.CodeMode, "inputTemplate": "{{input}}, and code"}}
 	})
-	p.useImage(withWiki(t, desktopImage(t, testrig.Suites[0])))
-	p.options = append(p.options, "network=none") // its server is in there
+	p.UseImage(withWiki(t, desktopImage(t, testrig.Suites[0])))
+	p.Options = append(p.Options, "network=none") // its server is in there
 	bearer := "wiki-" + rand.Text()
-	g := p.newGate(printing)
-	token, err := g.token.Current()
+	g := p.NewGate(printing)
+	token, err := g.Token.Current()
 	if err != nil {
 		t.Fatal(err)
 	}
-	held := g.hold("say held, and code")
-	c := p.start("--secrets-file", p.write("secrets.env", "WIKI="+bearer+"\n"))
-	held.await(t)
+	held := g.Hold("say held, and code")
+	c := p.Start("--secrets-file", p.Write("secrets.env", "WIKI="+bearer+"\n"))
+	held.Await(t)
 
-	runID, up := p.running()
+	runID, up := p.Running()
 	secrets := []leak.Secret{{Name: "the token", Value: token}, {Name: "the bearer", Value: bearer}}
 	s := leak.New(secrets...)
 	if err := s.Container(t.Context(), up[0].ID); err != nil {
 		t.Fatal(err)
 	}
-	p.lookAround(s, c, g, runner.CredentialFile)
-	p.checkBearer(s.Found())
-	p.checkItself(up[0])
+	p.LookAround(s, c, g, runner.CredentialFile)
+	checkBearer(p, s.Found())
+	checkItself(p, up[0])
 	wantLooked(t, s, "container inspect", legal, "shard: /home/berth: .local/share/keyrings/login.keyring",
 		"shard: /home/berth: app/.codex/config.toml", "shard: /home/berth: app/.config/ChatGPT/", "shard: /tmp: ",
 		"engine: containers: ", "process ", "run: run.json", "stderr", "gateway")
 
-	close(held.release)
-	r := c.wait()
-	r.expect(t, 0)
+	close(held.Release)
+	r := c.Wait()
+	r.Expect(t, 0)
 	checkPrinted(t, g)
 	after := leak.New(secrets...)
 	if err := after.Engine(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p.lookAround(after, c, g, runner.CredentialFile)
-	after.Text("stdout", r.stdout)
+	p.LookAround(after, c, g, runner.CredentialFile)
+	after.Text("stdout", r.Stdout)
 	if got := after.Found(); len(got) > 0 {
 		t.Errorf("afterwards: found %v", got)
 	}
 	wantLooked(t, after, "process ", "run: run.json", "run: traces/", "run: artifacts/", "run: report/data.js", "stdout", "stderr", "gateway")
 	checkMasked(t, p, runID)
-	p.nothingLeft()
+	p.NothingLeft()
 }
 
 // checkBearer checks what was found in the middle of a trial: the token in its file, and the bearer
 // where an app must have it.
-func (p *project) checkBearer(found []leak.Finding) {
-	p.t.Helper()
+func checkBearer(p *rig.Project, found []leak.Finding) {
+	p.T.Helper()
 	want := leak.Finding{Place: legal, Secret: "the token", Form: redact.FormPlain}
 	if !slices.Contains(found, want) {
-		p.t.Errorf("not found: %v", want)
+		p.T.Errorf("not found: %v", want)
 	}
 	handed := false
 	for _, f := range found {
@@ -90,37 +91,37 @@ func (p *project) checkBearer(found []leak.Finding) {
 		case f.Secret == "the bearer" && f.Form == redact.FormPlain && bearerPlaces.MatchString(f.Place):
 			handed = true
 		default:
-			p.t.Errorf("found %v", f)
+			p.T.Errorf("found %v", f)
 		}
 	}
 	if !handed {
-		p.t.Error("the app has no bearer")
+		p.T.Error("the app has no bearer")
 	}
 }
 
 // checkItself has a shard check itself while its desktop and its app run: what was in force before them
 // still is.
-func (p *project) checkItself(s shard) {
-	p.t.Helper()
+func checkItself(p *rig.Project, s rig.Shard) {
+	p.T.Helper()
 	spec, err := oci.ShardSpec{}.Spec()
 	if err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 	expect, err := json.Marshal(selfcheck.FromSpec(spec, backends.NetworkNone))
 	if err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 	cmd := exec.Command("podman", "exec", "--interactive", s.ID, oci.WorkerPath, "selfcheck")
 	cmd.Stdin = bytes.NewReader(expect)
 	out, err := cmd.Output()
 	if err != nil {
-		p.t.Fatalf("%s: %v", cmd, err)
+		p.T.Fatalf("%s: %v", cmd, err)
 	}
 	var report selfcheck.Report
 	if err := json.Unmarshal(out, &report); err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 	if missing := selfcheck.Missing(report.Protections); len(missing) > 0 || len(report.Protections) == 0 {
-		p.t.Errorf("of %d protections these aren't in force: %v", len(report.Protections), missing)
+		p.T.Errorf("of %d protections these aren't in force: %v", len(report.Protections), missing)
 	}
 }

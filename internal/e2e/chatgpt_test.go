@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/e2e/rig"
 	"github.com/berth-run/berth/internal/results"
 	"github.com/berth-run/berth/internal/testrig"
 	"github.com/berth-run/berth/session/client/chatgpt/driver"
@@ -20,60 +21,60 @@ import (
 func TestChatGPT(t *testing.T) { onSuites(t, chatGPT) }
 
 func chatGPT(t *testing.T, suite string) {
-	p := newChatGPT(t, suite, sayCases("one", "two"), func(eval object) {
-		eval["variants"] = []object{
+	p := newChatGPT(t, suite, rig.SayCases("one", "two"), func(eval rig.Object) {
+		eval["variants"] = []rig.Object{
 			{"name": "work"},
-			{"name": "codex", "model": codeMode, "clientOptions": object{"surface": "codex"}},
+			{"name": "codex", "model": rig.CodeMode, "clientOptions": rig.Object{"surface": "codex"}},
 			{"name": "engine", "client": "berth/client/codex"},
 		}
 	})
-	g := p.newGate(echo)
-	r := p.run()
-	r.expect(t, 0)
+	g := p.NewGate(rig.Echo)
+	r := p.Run()
+	r.Expect(t, 0)
 	want := map[string]string{}
 	for _, variant := range []string{"work", "codex", "engine"} {
 		want[variant+"/one"], want[variant+"/two"] = "passed", "passed"
 	}
-	if got := r.outcomes(t); !maps.Equal(got, want) {
+	if got := r.Outcomes(t); !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if steps := r.record(t).Runner.Shards[0].StepsMs; steps["desktop"] <= 0 || steps["desktop.windows"] <= 0 {
+	if steps := r.Record(t).Runner.Shards[0].StepsMs; steps["desktop"] <= 0 || steps["desktop.windows"] <= 0 {
 		t.Errorf("the desktop's times aren't told: %v", steps)
 	}
-	p.sentOnce(g, r)
-	p.nothingLeft()
+	sentOnce(p, g, r)
+	p.NothingLeft()
 }
 
 // sentOnce checks that every trial has one turn at the gateway, its own, and one Send in its log.
-func (p *project) sentOnce(g *gate, r result) {
-	p.t.Helper()
+func sentOnce(p *rig.Project, g *rig.Gate, r rig.Result) {
+	p.T.Helper()
 	turns := map[string]bool{}
-	for _, e := range g.entries() {
+	for _, e := range g.Entries() {
 		if e.TurnID != "" {
 			turns[e.TurnID] = true
 		}
 	}
-	run, err := results.Open("", r.dir)
+	run, err := results.Open("", r.Dir)
 	if err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 	trials, err := run.Trials()
 	if err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 	for key, trial := range trials {
 		session, _ := trial.ClientMetadata["session"].(map[string]any)
 		id, _ := session["turnId"].(string)
 		if !turns[id] {
-			p.t.Errorf("%v: the gateway was asked for no turn %q, or another trial had it", key, id)
+			p.T.Errorf("%v: the gateway was asked for no turn %q, or another trial had it", key, id)
 		}
 		delete(turns, id)
-		if n := sends(p.t, trial); n != 1 && key.Variant != "engine" {
-			p.t.Errorf("%v: Send was activated %d times", key, n)
+		if n := sends(p.T, trial); n != 1 && key.Variant != "engine" {
+			p.T.Errorf("%v: Send was activated %d times", key, n)
 		}
 	}
 	if len(turns) > 0 {
-		p.t.Errorf("turns of no trial: %v", turns)
+		p.T.Errorf("turns of no trial: %v", turns)
 	}
 }
 
@@ -124,49 +125,49 @@ func desktopFaults(t *testing.T, suite string) {
 		ids = append(ids, f.name)
 		want[f.name] = "infra"
 	}
-	p := newChatGPT(t, suite, sayCases(append(ids, "last")...))
-	g := p.newGate(echo)
-	holds := map[string]*hold{}
+	p := newChatGPT(t, suite, rig.SayCases(append(ids, "last")...))
+	g := p.NewGate(rig.Echo)
+	holds := map[string]*rig.Hold{}
 	for _, f := range faults {
-		holds[f.name] = g.hold("say " + f.name)
+		holds[f.name] = g.Hold("say " + f.name)
 	}
-	c := p.start()
+	c := p.Start()
 	for _, f := range faults {
-		holds[f.name].await(t)
-		_, up := p.running()
-		kill(t, processIn(t, up[0], f.words...), syscall.SIGKILL)
-		c.awaitTrial(f.name)
+		holds[f.name].Await(t)
+		_, up := p.Running()
+		rig.Kill(t, rig.ProcessIn(t, up[0], f.words...), syscall.SIGKILL)
+		c.AwaitTrial(f.name)
 	}
-	r := c.wait()
-	r.expect(t, 4)
-	if got := r.outcomes(t); !maps.Equal(got, want) {
+	r := c.Wait()
+	r.Expect(t, 4)
+	if got := r.Outcomes(t); !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	for _, f := range faults {
-		trial := r.trials(t)[f.name]
-		if kind := failureKind(trial); kind != string(f.kind) || !strings.Contains(trial.Error, f.line) {
+		trial := r.Trials(t)[f.name]
+		if kind := rig.FailureKind(trial); kind != string(f.kind) || !strings.Contains(trial.Error, f.line) {
 			t.Errorf("%s: %s: %s\nwant %s: %s", f.name, kind, trial.Error, f.kind, f.line)
 		}
 	}
-	p.nothingLeft()
+	p.NothingLeft()
 }
 
 // TestAppKilled: the app's own end fails its trial, and says how it ended.
 func TestAppKilled(t *testing.T) { onSuites(t, appKilled) }
 
 func appKilled(t *testing.T, suite string) {
-	p := newChatGPT(t, suite, sayCases("first", "second", "third"))
-	m := p.midway()
-	kill(t, processIn(t, m.shard, "/usr/bin/chatgpt", "--no-sandbox"), syscall.SIGKILL)
-	r := m.run.wait()
-	r.expect(t, 1, "app_exited: the app ended by itself (signal: killed)")
-	r.ended(t, "passed", "failed", "passed")
-	p.nothingLeft()
+	p := newChatGPT(t, suite, rig.SayCases("first", "second", "third"))
+	m := p.Midway()
+	rig.Kill(t, rig.ProcessIn(t, m.Shard, "/usr/bin/chatgpt", "--no-sandbox"), syscall.SIGKILL)
+	r := m.Run.Wait()
+	r.Expect(t, 1, "app_exited: the app ended by itself (signal: killed)")
+	r.Ended(t, "passed", "failed", "passed")
+	p.NothingLeft()
 }
 
 // TestChatGPTInterrupt: Ctrl-C ends an app on its desktop as it does one without.
 func TestChatGPTInterrupt(t *testing.T) {
-	newChatGPT(t, testrig.Suites[0], sayCases("first", "second", "third")).midway().interrupted()
+	interrupted(newChatGPT(t, testrig.Suites[0], rig.SayCases("first", "second", "third")).Midway())
 }
 
 // TestKeyringFaults: an app that couldn't get at its secrets would sit on its splash for good. The run
@@ -190,14 +191,14 @@ func keyringFaults(t *testing.T, suite string) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := newChatGPT(t, suite, sayCases("one"))
-			p.useImage(damagedImage(t, desktopImage(t, suite), func(container string) { tt.damage(t, container) }))
-			r := p.rehearse(echo)
-			r.expect(t, 4, tt.line)
-			if got, want := r.outcomes(t), (map[string]string{"one": "infra"}); !maps.Equal(got, want) {
+			p := newChatGPT(t, suite, rig.SayCases("one"))
+			p.UseImage(damagedImage(t, desktopImage(t, suite), func(container string) { tt.damage(t, container) }))
+			r := p.Rehearse(rig.Echo)
+			r.Expect(t, 4, tt.line)
+			if got, want := r.Outcomes(t), (map[string]string{"one": "infra"}); !maps.Equal(got, want) {
 				t.Errorf("%v, want %v", got, want)
 			}
-			p.nothingLeft()
+			p.NothingLeft()
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/berth-run/berth/backends/podman"
+	"github.com/berth-run/berth/internal/e2e/rig"
 	"github.com/berth-run/berth/internal/testrig"
 )
 
@@ -21,7 +22,7 @@ var desktopImages = func() map[string]func() (string, error) {
 }()
 
 func makeDesktopImage(suite string) (string, error) {
-	if err := withoutImage(); err != nil {
+	if err := rig.WithoutImage(); err != nil {
 		return "", err
 	}
 	ctx := context.Background()
@@ -30,8 +31,8 @@ func makeDesktopImage(suite string) (string, error) {
 		return "", err
 	}
 	defer engine.Close()
-	bin := filepath.Dir(prepared.berth)
-	return testrig.DesktopImage(ctx, engine, suite, filepath.Join(bin, "berth-worker-linux-"+arch), filepath.Join(bin, "chatgpt-standin.deb"))
+	bin := filepath.Dir(rig.Prepared.Berth)
+	return testrig.DesktopImage(ctx, engine, suite, filepath.Join(bin, "berth-worker-linux-"+rig.Arch), filepath.Join(bin, "chatgpt-standin.deb"))
 }
 
 func desktopImage(t *testing.T, suite string) string {
@@ -51,28 +52,25 @@ func onSuites(t *testing.T, test func(t *testing.T, suite string)) {
 }
 
 // newChatGPT is newProject for client chatgpt on a suite.
-func newChatGPT(t *testing.T, suite string, cases []object, change ...func(eval object)) *project {
+func newChatGPT(t *testing.T, suite string, cases []rig.Object, change ...func(eval rig.Object)) *rig.Project {
 	t.Helper()
-	takePlace(t)
+	rig.TakePlace(t)
 	ref := desktopImage(t, suite)
-	chatgpt := func(eval object) { eval["client"] = "chatgpt" }
-	p := prepared.project(t, cases, append([]func(object){chatgpt}, change...)...)
-	p.useImage(ref)
+	chatgpt := func(eval rig.Object) { eval["client"] = "chatgpt" }
+	p := rig.Prepared.Project(t, cases, append([]func(rig.Object){chatgpt}, change...)...)
+	p.UseImage(ref)
 	return p
 }
-
-// useImage has the project's runs use another image.
-func (p *project) useImage(ref string) { p.options[0] = "image=" + ref }
 
 // damagedImage makes an image of another one with some files replaced, which goes with the test.
 func damagedImage(t *testing.T, ref string, replace func(container string)) string {
 	t.Helper()
-	container := podmanDo(t, "create", ref, "true")
+	container := rig.PodmanDo(t, "create", ref, "true")
 	replace(container)
 	damaged := "localhost/berth-e2e-damaged:" + container[:12]
-	podmanDo(t, "commit", "--quiet", container, damaged)
-	podmanDo(t, "rm", container)
-	t.Cleanup(func() { podmanDo(t, "rmi", damaged) })
+	rig.PodmanDo(t, "commit", "--quiet", container, damaged)
+	rig.PodmanDo(t, "rm", container)
+	t.Cleanup(func() { rig.PodmanDo(t, "rmi", damaged) })
 	return damaged
 }
 
@@ -83,13 +81,13 @@ func putFile(t *testing.T, container, path, content string, mode os.FileMode) {
 	if err := os.WriteFile(name, []byte(content), mode); err != nil {
 		t.Fatal(err)
 	}
-	podmanDo(t, "cp", name, container+":"+path)
+	rig.PodmanDo(t, "cp", name, container+":"+path)
 }
 
 // copyFile copies a file to another place in a container that doesn't run.
 func copyFile(t *testing.T, container, from, to string) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), filepath.Base(to))
-	podmanDo(t, "cp", container+":"+from, name)
-	podmanDo(t, "cp", name, container+":"+to)
+	rig.PodmanDo(t, "cp", container+":"+from, name)
+	rig.PodmanDo(t, "cp", name, container+":"+to)
 }

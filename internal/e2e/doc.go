@@ -1,4 +1,6 @@
 // Package e2e holds the end-to-end tests: they use berth as a user does, as the built binary with a
 // real rootless Podman, a real image and the real Codex in it. Only the model is a script. What a
 // single package can prove is tested there; here is what needs all of them. Nothing imports it.
+//
+// What an engine can do to a run, on each engine, is in package faults.
 package e2e

@@ -7,85 +7,80 @@ import (
 	"testing"
 
 	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/e2e/rig"
 )
 
-// interrupt is Ctrl-C: the terminal's whole foreground group gets it.
-func (c *command) interrupt() {
-	c.t.Helper()
-	kill(c.t, -c.cmd.Process.Pid, syscall.SIGINT)
-}
-
 // TestInterrupt: the first Ctrl-C cancels the trial under way and keeps what has finished.
-func TestInterrupt(t *testing.T) { runMidway(t).interrupted() }
+func TestInterrupt(t *testing.T) { interrupted(rig.RunMidway(t)) }
 
 // interrupted interrupts a run once.
-func (m midway) interrupted() {
-	t := m.t
-	m.run.interrupt()
-	r := m.run.wait()
-	r.expect(t, 4, "ending; what has finished is kept", "cancelling")
-	r.ended(t, "passed", "infra", "missing")
-	if kind := failureKind(r.trials(t)["second"]); kind != string(code.Cancelled) {
+func interrupted(m rig.Midway) {
+	t := m.T
+	m.Run.Interrupt()
+	r := m.Run.Wait()
+	r.Expect(t, 4, "ending; what has finished is kept", "cancelling")
+	r.Ended(t, "passed", "infra", "missing")
+	if kind := rig.FailureKind(r.Trials(t)["second"]); kind != string(code.Cancelled) {
 		t.Errorf("failure kind %q", kind)
 	}
-	r.missing(t, "third", "cancelled before it ran")
-	if got := r.record(t).Phases.Collect; got != "partial" {
+	r.Missing(t, "third", "cancelled before it ran")
+	if got := r.Record(t).Phases.Collect; got != "partial" {
 		t.Errorf("collect is %s", got)
 	}
-	if !hasLine(r.stdout, "Report:") {
-		t.Errorf("no summary:\n%s", r.stdout)
+	if !rig.HasLine(r.Stdout, "Report:") {
+		t.Errorf("no summary:\n%s", r.Stdout)
 	}
-	m.nothingLeft()
+	m.NothingLeft()
 }
 
 // TestInterruptTwice: the second Ctrl-C ends at once. The worker is stopped before, so that it can't
 // be done with the first.
 func TestInterruptTwice(t *testing.T) {
-	m := runMidway(t)
-	kill(t, processIn(t, m.shard, "berth-worker", "serve"), syscall.SIGSTOP)
-	m.run.interrupt()
-	m.run.await("ending; what")
-	m.run.interrupt()
-	r := m.run.wait()
-	r.expect(t, 130)
-	r.ended(t, "passed", "infra", "missing")
-	if kind := failureKind(r.trials(t)["second"]); kind != string(code.Cancelled) {
+	m := rig.RunMidway(t)
+	rig.Kill(t, rig.ProcessIn(t, m.Shard, "berth-worker", "serve"), syscall.SIGSTOP)
+	m.Run.Interrupt()
+	m.Run.Await("ending; what")
+	m.Run.Interrupt()
+	r := m.Run.Wait()
+	r.Expect(t, 130)
+	r.Ended(t, "passed", "infra", "missing")
+	if kind := rig.FailureKind(r.Trials(t)["second"]); kind != string(code.Cancelled) {
 		t.Errorf("failure kind %q", kind)
 	}
-	m.nothingLeft()
+	m.NothingLeft()
 }
 
 // TestInterruptSetUp: before its first trial there is nothing to wait for.
 func TestInterruptSetUp(t *testing.T) {
-	p := newProject(t, sayCases("a"))
-	p.newGate(echo)
-	started := p.path("started")
-	p.env = append(p.env, "MST_LLM_AUTH_COMMAND=touch "+started+"; exec sleep 600")
-	c := p.start()
-	if !eventually(func() bool { return !gone(started) }) {
+	p := rig.NewProject(t, rig.SayCases("a"))
+	p.NewGate(rig.Echo)
+	started := p.Path("started")
+	p.Env = append(p.Env, "MST_LLM_AUTH_COMMAND=touch "+started+"; exec sleep 600")
+	c := p.Start()
+	if !rig.Eventually(func() bool { return !rig.Gone(started) }) {
 		t.Fatal("the token command wasn't run")
 	}
-	c.interrupt()
-	r := c.wait()
-	r.expect(t, 4)
-	r.missing(t, "a", "cancelled")
-	p.nothingLeft()
+	c.Interrupt()
+	r := c.Wait()
+	r.Expect(t, 4)
+	r.Missing(t, "a", "cancelled")
+	p.NothingLeft()
 }
 
 // TestReaderGone: `berth run | head -1` closes what berth writes to. The run goes on to its end, so
 // that its shards are removed and its results are whole.
 func TestReaderGone(t *testing.T) {
-	p := newProject(t, sayCases("first", "second", "third"))
-	p.newGate(echo)
+	p := rig.NewProject(t, rig.SayCases("first", "second", "third"))
+	p.NewGate(rig.Echo)
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Close()
 	t.Cleanup(func() { w.Close() })
-	p.change = func(c *exec.Cmd) { c.Stdout = w }
-	end := p.run()
-	end.expect(t, 0)
-	end.ended(t, "passed", "passed", "passed")
-	p.nothingLeft()
+	p.Change = func(c *exec.Cmd) { c.Stdout = w }
+	end := p.Run()
+	end.Expect(t, 0)
+	end.Ended(t, "passed", "passed", "passed")
+	p.NothingLeft()
 }

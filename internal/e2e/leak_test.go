@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/berth-run/berth/internal/e2e/rig"
 	"github.com/berth-run/berth/internal/leak"
 	"github.com/berth-run/berth/internal/redact"
 	"github.com/berth-run/berth/internal/results"
@@ -38,27 +39,27 @@ func TestNoLeak(t *testing.T) {
 }
 
 func noLeak(t *testing.T, mode string) {
-	p := newProject(t, []object{{"id": "prints", "input": "print it"}, says("held")}, func(eval object) {
-		eval["variants"] = []object{{"name": "classic", "model": classic}, {"name": "code", "model": codeMode, "inputTemplate": "{{input}}, and code"}}
+	p := rig.NewProject(t, []rig.Object{{"id": "prints", "input": "print it"}, rig.Says("held")}, func(eval rig.Object) {
+		eval["variants"] = []rig.Object{{"name": "classic", "model": rig.Classic}, {"name": "code", "model": rig.CodeMode, "inputTemplate": "{{input}}, and code"}}
 	})
-	p.options = append(p.options, "credential="+mode)
-	g := p.newGate(printing)
-	token, err := g.token.Current()
+	p.Options = append(p.Options, "credential="+mode)
+	g := p.NewGate(printing)
+	token, err := g.Token.Current()
 	if err != nil {
 		t.Fatal(err)
 	}
-	held := g.hold("say held, and code") // the last trial
-	c := p.start()
-	held.await(t)
+	held := g.Hold("say held, and code") // the last trial
+	c := p.Start()
+	held.Await(t)
 
-	runID, up := p.running()
+	runID, up := p.Running()
 	if len(up) != 1 {
 		t.Fatalf("shards %v", up)
 	}
 	secrets := []leak.Secret{{Name: "the token", Value: token}}
 	want := []leak.Finding{{Place: legal, Secret: "the token", Form: redact.FormPlain}}
 	if mode == runner.CredentialBroker {
-		ticket := podmanDo(t, "exec", up[0].ID, "cat", tokenFile)
+		ticket := rig.PodmanDo(t, "exec", up[0].ID, "cat", tokenFile)
 		secrets = append(secrets, leak.Secret{Name: "the ticket", Value: ticket})
 		want = []leak.Finding{{Place: legal, Secret: "the ticket", Form: redact.FormPlain}}
 	}
@@ -67,22 +68,22 @@ func noLeak(t *testing.T, mode string) {
 		t.Fatal(err)
 	}
 	if mode == runner.CredentialFile { // the image is the same
-		if err := s.Image(t.Context(), image); err != nil {
+		if err := s.Image(t.Context(), rig.Image); err != nil {
 			t.Fatal(err)
 		}
 		wantLooked(t, s, "image inspect", "image: ")
 	}
-	p.lookAround(s, c, g, mode)
+	p.LookAround(s, c, g, mode)
 	if got := s.Found(); !slices.Equal(got, want) {
 		t.Errorf("in the middle: found %v, want %v", got, want)
 	}
 	wantLooked(t, s, "container inspect", legal, "shard: /home/berth: ", "shard: /tmp: ",
-		"engine: containers: ", "engine: database: ", fmt.Sprintf("process %d berth: environ", c.cmd.Process.Pid),
+		"engine: containers: ", "engine: database: ", fmt.Sprintf("process %d berth: environ", c.Cmd.Process.Pid),
 		"run: run.json", "stderr", "gateway")
 
-	close(held.release)
-	r := c.wait()
-	r.expect(t, 0)
+	close(held.Release)
+	r := c.Wait()
+	r.Expect(t, 0)
 	if mode == runner.CredentialFile { // the gateway knows no ticket
 		checkPrinted(t, g)
 	}
@@ -90,8 +91,8 @@ func noLeak(t *testing.T, mode string) {
 	if err := after.Engine(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p.lookAround(after, c, g, mode)
-	after.Text("stdout", r.stdout)
+	p.LookAround(after, c, g, mode)
+	after.Text("stdout", r.Stdout)
 	if got := after.Found(); len(got) > 0 {
 		t.Errorf("afterwards: found %v", got)
 	}
@@ -103,53 +104,6 @@ func noLeak(t *testing.T, mode string) {
 // legal is the token's place as a finding names it.
 const legal = "shard: /run/berth: tokens/inference"
 
-// lookAround looks through what a run has on the coordinator's side.
-func (p *project) lookAround(s *leak.Scanner, c *command, g *gate, mode string) {
-	p.t.Helper()
-	for _, dir := range p.runs() {
-		p.tree(s, "run", dir)
-	}
-	p.tree(s, "temporary files", p.path("tmp"))
-	s.Text("stderr", c.said())
-	if mode == runner.CredentialFile {
-		s.Text("gateway", g.logged())
-	} else {
-		s.Text("gateway", "not asked: it can't know a shard's ticket")
-	}
-}
-
-func (p *project) tree(s *leak.Scanner, place, dir string) {
-	p.t.Helper()
-	if err := s.Tree(place, dir); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
-// noToken checks what the project's runs have left on disk.
-func (p *project) noToken(g *gate) {
-	p.t.Helper()
-	token, err := g.token.Current()
-	if err != nil {
-		p.t.Error(err)
-		return
-	}
-	s := leak.New(leak.Secret{Name: "the token", Value: token})
-	for _, dir := range p.runs() {
-		p.tree(s, "run", dir)
-	}
-	p.tree(s, "temporary files", p.path("tmp"))
-	for _, f := range s.Found() {
-		p.t.Error(f)
-	}
-}
-
-// logged is the gateway's log as it is.
-func (g *gate) logged() string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.log.String()
-}
-
 func wantLooked(t *testing.T, s *leak.Scanner, places ...string) {
 	t.Helper()
 	for _, place := range places {
@@ -160,23 +114,23 @@ func wantLooked(t *testing.T, s *leak.Scanner, places ...string) {
 }
 
 // checkPrinted: the agents did print, so what wasn't found was masked and not absent.
-func checkPrinted(t *testing.T, g *gate) {
+func checkPrinted(t *testing.T, g *rig.Gate) {
 	t.Helper()
 	n := 0
-	for _, e := range g.entries() {
+	for _, e := range g.Entries() {
 		if strings.Count(e.Output, redact.Mask) >= forms {
 			n++
 		}
 	}
 	if n != 2 {
-		t.Errorf("%d tool outputs in the gateway's log have the token masked, want one a variant:\n%s", n, g.logged())
+		t.Errorf("%d tool outputs in the gateway's log have the token masked, want one a variant:\n%s", n, g.Logged())
 	}
 }
 
 // checkMasked: nor was it absent from the results, and the evidence is what its record says.
-func checkMasked(t *testing.T, p *project, runID string) {
+func checkMasked(t *testing.T, p *rig.Project, runID string) {
 	t.Helper()
-	run, err := results.Open(p.path("out"), runID)
+	run, err := results.Open(p.Path("out"), runID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +146,7 @@ func checkMasked(t *testing.T, p *project, runID string) {
 			t.Errorf("%v: the final text has %d masks, want %d: %s", k, n, forms, trial.Trace.FinalText)
 		}
 	}
-	rollouts, err := filepath.Glob(p.path("out/runs/" + runID + "/artifacts/*/*/prints-*/matched-*"))
+	rollouts, err := filepath.Glob(p.Path("out/runs/" + runID + "/artifacts/*/*/prints-*/matched-*"))
 	if err != nil || len(rollouts) != 2 {
 		t.Fatalf("rollouts %v, %v", rollouts, err)
 	}
@@ -210,22 +164,22 @@ func checkMasked(t *testing.T, p *project, runID string) {
 // TestServerTokenWithNoServer hands a bearer to a shard whose MCP server doesn't answer: the way of
 // an error is no way out for it either.
 func TestServerTokenWithNoServer(t *testing.T) {
-	p := newProject(t, sayCases("a"), func(eval object) {
-		eval["servers"] = object{"wiki": object{
-			"transport": "http", "serverUrl": "http://127.0.0.1:9/eval", "auth": object{"accessTokenEnv": "WIKI"},
+	p := rig.NewProject(t, rig.SayCases("a"), func(eval rig.Object) {
+		eval["servers"] = rig.Object{"wiki": rig.Object{
+			"transport": "http", "serverUrl": "http://127.0.0.1:9/eval", "auth": rig.Object{"accessTokenEnv": "WIKI"},
 		}}
 	})
 	bearer := "wiki-" + rand.Text()
-	g := p.newGate(echo)
-	c := p.start("--secrets-file", p.write("secrets.env", "WIKI="+bearer+"\n"))
-	r := c.wait()
-	r.expect(t, 4, "wiki")
+	g := p.NewGate(rig.Echo)
+	c := p.Start("--secrets-file", p.Write("secrets.env", "WIKI="+bearer+"\n"))
+	r := c.Wait()
+	r.Expect(t, 4, "wiki")
 	s := leak.New(leak.Secret{Name: "the bearer", Value: bearer})
 	if err := s.Engine(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p.lookAround(s, c, g, runner.CredentialFile)
-	s.Text("stdout", r.stdout)
+	p.LookAround(s, c, g, runner.CredentialFile)
+	s.Text("stdout", r.Stdout)
 	if got := s.Found(); len(got) > 0 {
 		t.Errorf("found %v", got)
 	}
@@ -234,30 +188,30 @@ func TestServerTokenWithNoServer(t *testing.T) {
 // TestKeyInEnvironment: a key that the user has exported is in berth's own environment and in that
 // of nothing that berth starts.
 func TestKeyInEnvironment(t *testing.T) {
-	p := newProject(t, sayCases("held"))
-	g := p.newGate(echo)
-	key, err := g.token.Current()
+	p := rig.NewProject(t, rig.SayCases("held"))
+	g := p.NewGate(rig.Echo)
+	key, err := g.Token.Current()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.env = []string{"OPENAI_BASE_URL=" + g.URL + "/v1", "OPENAI_API_KEY=" + key}
-	held := g.hold("say held")
-	c := p.start()
-	held.await(t)
-	_, up := p.running()
+	p.Env = []string{"OPENAI_BASE_URL=" + g.URL + "/v1", "OPENAI_API_KEY=" + key}
+	held := g.Hold("say held")
+	c := p.Start()
+	held.Await(t)
+	_, up := p.Running()
 	s := leak.New(leak.Secret{Name: "the key", Value: key})
 	if err := s.Container(t.Context(), up[0].ID); err != nil {
 		t.Fatal(err)
 	}
-	p.lookAround(s, c, g, runner.CredentialFile)
+	p.LookAround(s, c, g, runner.CredentialFile)
 	want := []leak.Finding{
-		{Place: fmt.Sprintf("process %d berth: environ", c.cmd.Process.Pid), Secret: "the key", Form: redact.FormPlain},
+		{Place: fmt.Sprintf("process %d berth: environ", c.Cmd.Process.Pid), Secret: "the key", Form: redact.FormPlain},
 		{Place: legal, Secret: "the key", Form: redact.FormPlain},
 	}
 	if got := s.Found(); !slices.Equal(got, want) {
 		t.Errorf("found %v, want %v", got, want)
 	}
 	wantLooked(t, s, "process ", "container inspect")
-	close(held.release)
-	c.wait().expect(t, 0)
+	close(held.Release)
+	c.Wait().Expect(t, 0)
 }

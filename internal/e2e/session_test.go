@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/berth-run/berth/backends"
+	"github.com/berth-run/berth/internal/e2e/rig"
 	"github.com/berth-run/berth/internal/testrig"
 	"github.com/berth-run/berth/oci"
 )
@@ -37,7 +38,7 @@ func TestSessionInShards(t *testing.T) {
 const testLimit = 20 * time.Minute
 
 func testInShard(t *testing.T, suite, pkg, binaries string) {
-	takePlace(t)
+	rig.TakePlace(t)
 	s := desktopShard(t, desktopImage(t, suite))
 	binary := path.Base(pkg) + ".test"
 	err := s.CopyIn(t.Context(), "/tmp", testFolder(t, pkg, filepath.Join(binaries, binary)))
@@ -73,7 +74,7 @@ func desktopShard(t *testing.T, ref string) backends.Shard {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), rig.Patience)
 		defer cancel()
 		if err := s.Remove(ctx); err != nil {
 			t.Error(err)

@@ -6,12 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/berth-run/berth/internal/e2e/rig"
 )
 
 // TestBadInput gives what can't be run to berth. It says so before it looks for an engine: one line
 // that names the cause, with file and line where there is one, and status 2.
 func TestBadInput(t *testing.T) {
-	berth := berthBinary(t)
+	berth := rig.BerthBinary(t)
 	const eval = `{"name": "e", "datasets": ["./cases.json"], "client": "berth/client/codex", "model": "gpt-5.5"}`
 	const cases = `{"name": "c", "cases": [{"id": "a", "input": "x"}]}`
 	with := func(more string) string { return strings.TrimSuffix(eval, "}") + ",\n" + more + "}" }
@@ -42,7 +44,7 @@ func TestBadInput(t *testing.T) {
 				}
 			}
 			cmd := exec.Command(berth, append([]string{"run", "--config", "eval.json"}, tt.args...)...)
-			cmd.Dir, cmd.Env = dir, environment()
+			cmd.Dir, cmd.Env = dir, rig.Environment()
 			var stderr strings.Builder
 			cmd.Stderr = &stderr
 			out, _ := cmd.Output()

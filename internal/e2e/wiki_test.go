@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/berth-run/berth/internal/e2e/rig"
 	"github.com/berth-run/berth/internal/mcp/mcptest"
 )
 
@@ -43,7 +44,7 @@ func withWiki(t *testing.T, ref string) string {
 	}
 	return damagedImage(t, ref, func(container string) {
 		const manager = "/usr/bin/openbox"
-		podmanDo(t, "cp", self, container+":/opt/"+wikiProgram)
+		rig.PodmanDo(t, "cp", self, container+":/opt/"+wikiProgram)
 		copyFile(t, container, manager, "/opt/manager")
 		putFile(t, container, manager, "#!/bin/sh\n/opt/"+wikiProgram+" &\nexec /opt/manager \"$@\"\n", 0o755)
 	})

@@ -1,4 +1,4 @@
-package e2e
+package rig
 
 import (
 	"errors"
@@ -7,17 +7,17 @@ import (
 	"syscall"
 )
 
-// inNamespaces has the project's commands run, as the same user, in user and mount namespaces of
+// InNamespaces has the project's commands run, as the same user, in user and mount namespaces of
 // their own, after the shell lines of prepare, which may mount.
-func (p *project) inNamespaces(prepare string) {
-	p.t.Helper()
-	p.change = func(cmd *exec.Cmd) { enterNamespaces(cmd, prepare) }
+func (p *Project) InNamespaces(prepare string) {
+	p.T.Helper()
+	p.Change = func(cmd *exec.Cmd) { enterNamespaces(cmd, prepare) }
 	try := exec.Command("/bin/true")
 	enterNamespaces(try, ":")
 	if err := try.Run(); errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC) {
-		p.t.Skip("this host allows no user namespaces; set kernel.unprivileged_userns_clone=1")
+		p.T.Skip("this host allows no user namespaces; set kernel.unprivileged_userns_clone=1")
 	} else if err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 }
 

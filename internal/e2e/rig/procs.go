@@ -1,4 +1,4 @@
-package e2e
+package rig
 
 import (
 	"bytes"
@@ -12,9 +12,9 @@ import (
 	"github.com/berth-run/berth/internal/results"
 )
 
-// kill sends a signal from the host. A user may do that in his engine's user namespace, whatever
+// Kill sends a signal from the host. A user may do that in his engine's user namespace, whatever
 // uid a process has in there.
-func kill(t *testing.T, pid int, s syscall.Signal) {
+func Kill(t *testing.T, pid int, s syscall.Signal) {
 	t.Helper()
 	if err := syscall.Kill(pid, s); err != nil {
 		t.Fatalf("%s for %d (%s): %v", s, pid, cmdline(pid), err)
@@ -41,7 +41,7 @@ func parents() map[int]int {
 func find(t *testing.T, what string, is func(pid int, parents map[int]int) bool) int {
 	t.Helper()
 	var found []int
-	ok := eventually(func() bool {
+	ok := Eventually(func() bool {
 		found = nil
 		all := parents()
 		for pid := range all {
@@ -57,24 +57,25 @@ func find(t *testing.T, what string, is func(pid int, parents map[int]int) bool)
 	return found[0]
 }
 
-// processIn gives the process of a shard whose arguments hold all words, as the host numbers it.
-func processIn(t *testing.T, s shard, words ...string) int {
+// ProcessIn gives the process of a shard whose arguments hold all words, as the host numbers it.
+func ProcessIn(t *testing.T, s Shard, words ...string) int {
 	t.Helper()
 	return find(t, strings.Join(words, " "), func(pid int, parents map[int]int) bool {
-		return descends(pid, s.Pid, parents) && argumentsHold(pid, words...)
+		return descends(pid, s.Pid, parents) && ArgumentsHold(pid, words...)
 	})
 }
 
-// channelOf gives the process that a shard's link is exec'd as: a child of an exec's conmon, not of
+// ChannelOf gives the process that a shard's link is exec'd as: a child of an exec's conmon, not of
 // PID 1.
-func channelOf(t *testing.T, s shard) int {
+func ChannelOf(t *testing.T, s Shard) int {
 	t.Helper()
 	return find(t, "the shard's channel", func(pid int, parents map[int]int) bool {
-		return argumentsHold(pid, "berth-worker channel") && argumentsHold(parents[pid], "conmon", s.ID)
+		return ArgumentsHold(pid, "berth-worker channel") && ArgumentsHold(parents[pid], "conmon", s.ID)
 	})
 }
 
-func parent(t *testing.T, pid int) int {
+// Parent gives the parent of a process that has one.
+func Parent(t *testing.T, pid int) int {
 	t.Helper()
 	p := parents()[pid]
 	if p <= 1 {
@@ -92,7 +93,8 @@ func descends(pid, from int, parents map[int]int) bool {
 	return false
 }
 
-func argumentsHold(pid int, words ...string) bool {
+// ArgumentsHold tells whether the process's command line has all words.
+func ArgumentsHold(pid int, words ...string) bool {
 	line := cmdline(pid)
 	for _, w := range words {
 		if !strings.Contains(line, w) {
@@ -102,8 +104,8 @@ func argumentsHold(pid int, words ...string) bool {
 	return true
 }
 
-// failureKind is a trial's, "" when it has none.
-func failureKind(trial *results.Trial) string {
+// FailureKind is a trial's, "" when it has none.
+func FailureKind(trial *results.Trial) string {
 	if trial == nil {
 		return "no such trial"
 	}
@@ -111,18 +113,18 @@ func failureKind(trial *results.Trial) string {
 	return kind
 }
 
-// lastSix is how a person names a run.
-func lastSix(dir string) string { return dir[len(dir)-6:] }
+// LastSix is how a person names a run.
+func LastSix(dir string) string { return dir[len(dir)-6:] }
 
-// missing checks that the run's record says of a case that its trial is missing, and why.
-func (r result) missing(t *testing.T, id, reason string) {
+// Missing checks that the run's record says of a case that its trial is missing, and why.
+func (r Result) Missing(t *testing.T, id, reason string) {
 	t.Helper()
-	for _, s := range r.record(t).Runner.Shards {
+	for _, s := range r.Record(t).Runner.Shards {
 		for _, m := range s.Missing {
 			if m.CaseID == id && strings.Contains(m.Reason, reason) {
 				return
 			}
 		}
 	}
-	t.Errorf("no shard misses %s because of %q: %+v", id, reason, r.record(t).Runner.Shards)
+	t.Errorf("no shard misses %s because of %q: %+v", id, reason, r.Record(t).Runner.Shards)
 }

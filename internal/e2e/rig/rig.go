@@ -1,4 +1,4 @@
-package e2e
+package rig
 
 import (
 	"context"
@@ -20,47 +20,47 @@ import (
 // built.
 const envBin = "BERTH_BIN"
 
-// image is the tests' own, so that they never stand in the way of a user's.
-const image = "localhost/berth-e2e:test"
+// Image is the tests' own, so that they never stand in the way of a user's.
+const Image = "localhost/berth-e2e:test"
 
-// tools are what every test uses: binaries, an image that has the sample's MCP server, and the
+// Tools are what every test uses: binaries, an image that has the sample's MCP server, and the
 // host's facts.
-type tools struct {
-	berth   string
+type Tools struct {
+	Berth   string
 	overlay string
-	// limits tells that this host's engine applies a shard's limits.
-	limits bool
+	// Limits tells that this host's engine applies a shard's limits.
+	Limits bool
 }
 
 var (
-	prepared    tools
+	Prepared    Tools
 	prepare     = sync.OnceValue(setUp)
 	temporaries []string
 	// places bounds the tests that have shards up at a time: more make engines slow, not tests fast.
 	places = make(chan struct{}, 2)
 )
 
-func TestMain(m *testing.M) {
-	serveWiki()
+// Main runs a package's tests, and removes what they share.
+func Main(m *testing.M) int {
 	status := m.Run()
 	for _, dir := range temporaries {
 		os.RemoveAll(dir)
 	}
-	os.Exit(status)
+	return status
 }
 
 // use gives the tools to a test that needs an engine, which then runs beside one other such test.
-func use(t *testing.T) tools {
+func use(t *testing.T) Tools {
 	t.Helper()
-	takePlace(t)
+	TakePlace(t)
 	if err := prepare(); err != nil {
 		t.Fatal(err)
 	}
-	return prepared
+	return Prepared
 }
 
-// takePlace lets a test have shards up beside one other such test.
-func takePlace(t *testing.T) {
+// TakePlace lets a test have shards up beside one other such test.
+func TakePlace(t *testing.T) {
 	t.Helper()
 	testrig.NeedRootless(t)
 	t.Parallel()
@@ -68,19 +68,19 @@ func takePlace(t *testing.T) {
 	t.Cleanup(func() { <-places })
 }
 
-// useAlone is use for a test that has the engine for itself: every run of berth's sweeps away what it
+// UseAlone is use for a test that has the engine for itself: every run of berth's sweeps away what it
 // is to find.
-func useAlone(t *testing.T) tools {
+func UseAlone(t *testing.T) Tools {
 	t.Helper()
 	testrig.NeedRootless(t)
 	if err := prepare(); err != nil {
 		t.Fatal(err)
 	}
-	return prepared
+	return Prepared
 }
 
-// berthBinary is for tests that need no engine.
-func berthBinary(t *testing.T) string {
+// BerthBinary is for tests that need no engine.
+func BerthBinary(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("builds berth: run without -short")
@@ -88,24 +88,24 @@ func berthBinary(t *testing.T) string {
 	if err := binaries(); err != nil {
 		t.Fatal(err)
 	}
-	return prepared.berth
+	return Prepared.Berth
 }
 
 func setUp() error {
-	if err := withoutImage(); err != nil {
+	if err := WithoutImage(); err != nil {
 		return err
 	}
-	cmd := exec.Command(prepared.berth, "runner", "setup", "podman", "--config", "../../testdata/sample/codex.json",
-		"--runner-option", "overlay="+prepared.overlay, "--name", image)
-	cmd.Env = environment()
+	cmd := exec.Command(Prepared.Berth, "runner", "setup", "podman", "--config", InModule("testdata/sample/codex.json"),
+		"--runner-option", "overlay="+Prepared.overlay, "--name", Image)
+	cmd.Env = Environment()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
 	}
 	return nil
 }
 
-// withoutImage prepares what a test needs that has an image of its own.
-var withoutImage = sync.OnceValue(func() error {
+// WithoutImage prepares what a test needs that has an image of its own.
+var WithoutImage = sync.OnceValue(func() error {
 	if err := binaries(); err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ var withoutImage = sync.OnceValue(func() error {
 		return err
 	}
 	c := info.Capabilities
-	prepared.limits = c.MemoryLimit && c.PidsLimit && c.CPUWeight
+	Prepared.Limits = c.MemoryLimit && c.PidsLimit && c.CPUWeight
 	return nil
 })
 
@@ -127,7 +127,7 @@ var withoutImage = sync.OnceValue(func() error {
 var binaries = sync.OnceValue(func() error {
 	if bin := os.Getenv(envBin); bin != "" {
 		abs, err := filepath.Abs(bin)
-		prepared.berth, prepared.overlay = abs, filepath.Join(filepath.Dir(abs), "overlay")
+		Prepared.Berth, Prepared.overlay = abs, filepath.Join(filepath.Dir(abs), "overlay")
 		return err
 	}
 	dir, err := os.MkdirTemp("", "berth-e2e-")
@@ -135,11 +135,11 @@ var binaries = sync.OnceValue(func() error {
 		return err
 	}
 	temporaries = append(temporaries, dir)
-	prepared.berth, prepared.overlay = filepath.Join(dir, "berth"), filepath.Join(dir, "overlay")
-	build := [][]string{{"../../testdata/standin/package", filepath.Join(dir, "chatgpt-standin.deb")}}
+	Prepared.Berth, Prepared.overlay = filepath.Join(dir, "berth"), filepath.Join(dir, "overlay")
+	build := [][]string{{InModule("testdata/standin/package"), filepath.Join(dir, "chatgpt-standin.deb")}}
 	for file, pkg := range map[string]string{
-		"berth": "../../cmd/berth", "berth-worker-linux-" + arch: "../../cmd/berth-worker",
-		"overlay/opt/berth-sample/notes": "../../testdata/mcp/notes",
+		"berth": InModule("cmd/berth"), "berth-worker-linux-" + Arch: InModule("cmd/berth-worker"),
+		"overlay/opt/berth-sample/notes": InModule("testdata/mcp/notes"),
 	} {
 		build = append(build, []string{"go", "build", "-buildvcs=false", "-trimpath", "-o", filepath.Join(dir, file), pkg})
 	}
@@ -153,8 +153,8 @@ var binaries = sync.OnceValue(func() error {
 	return nil
 })
 
-// environment is this process's, less what would change a run: ways to a model, other temporary folders.
-func environment(add ...string) []string {
+// Environment is this process's, less what would change a run: ways to a model, other temporary folders.
+func Environment(add ...string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(e string) bool {
 		for _, prefix := range []string{"OPENAI_", "MST_", "TMPDIR=", "BERTH_"} {
 			if strings.HasPrefix(e, prefix) {
@@ -164,4 +164,16 @@ func environment(add ...string) []string {
 		return false
 	})
 	return append(env, add...)
+}
+
+// InModule gives a file of this module by its path in there, from the folder of any of its packages.
+func InModule(path string) string {
+	up := "."
+	for depth := 0; depth < 20; depth++ {
+		if _, err := os.Stat(filepath.Join(up, "go.mod")); err == nil {
+			break
+		}
+		up = filepath.Join(up, "..")
+	}
+	return "./" + filepath.Join(up, path)
 }

@@ -1,0 +1,207 @@
+package rig
+
+import (
+	"bytes"
+	"encoding/json"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Shard is a run's container as Podman's own command tells it, independently of berth.
+type Shard struct {
+	ID     string
+	State  string
+	Pid    int // of PID 1 on the host
+	Labels map[string]string
+}
+
+// PodmanDo runs Podman's command.
+func PodmanDo(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.Command("podman", args...).Output()
+	if err != nil {
+		t.Fatalf("podman %s: %v", strings.Join(args, " "), err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// Shards are the containers of a run.
+func Shards(t *testing.T, runID string) []Shard {
+	t.Helper()
+	var out []Shard
+	raw := PodmanDo(t, "ps", "--all", "--no-trunc", "--format", "json", "--filter", "label=run.berth.run="+runID)
+	if err := json.Unmarshal([]byte(raw), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// RemoveShards takes a run's containers away by Podman's own command, for tests that leave some.
+func RemoveShards(t *testing.T, runID string) {
+	t.Helper()
+	for _, s := range Shards(t, runID) {
+		PodmanDo(t, "rm", "--force", "--time", "0", s.ID)
+	}
+}
+
+// Running gives the one run that is under way and its containers.
+func (p *Project) Running() (runID string, _ []Shard) {
+	p.T.Helper()
+	runs := p.Runs()
+	if len(runs) == 0 {
+		p.T.Fatal("no run has a folder")
+	}
+	runID = filepath.Base(runs[len(runs)-1])
+	return runID, Shards(p.T, runID)
+}
+
+// NothingLeft checks that nothing of the project's runs is left on this machine: no container, no
+// process, no mount, no temporary file.
+func (p *Project) NothingLeft() {
+	p.T.Helper()
+	var ids []string
+	for _, dir := range p.Runs() {
+		if left := Shards(p.T, filepath.Base(dir)); len(left) > 0 {
+			p.T.Errorf("containers are left: %+v", left)
+		}
+		if r := record(p.T, dir).Runner; r != nil {
+			for _, s := range r.Shards {
+				ids = append(ids, s.Container)
+			}
+		}
+	}
+	p.NoTrace(ids...)
+}
+
+// NoTrace checks that nothing is left of the project's commands, and of containers that are gone.
+func (p *Project) NoTrace(containers ...string) {
+	p.T.Helper()
+	for _, pid := range p.Processes(containers) {
+		p.T.Errorf("process %d is left: %s", pid, cmdline(pid))
+	}
+	mounts := PodmanDo(p.T, "unshare", "cat", "/proc/self/mountinfo")
+	root := PodmanDo(p.T, "info", "--format", "{{.Store.GraphRoot}} {{.Store.RunRoot}}")
+	for _, id := range containers {
+		if id == "" {
+			continue
+		}
+		if strings.Contains(mounts, id) {
+			p.T.Errorf("a mount of %s is left:\n%s", id, mounts)
+		}
+		for _, dir := range strings.Fields(root) {
+			if _, err := os.Stat(filepath.Join(dir, "overlay-containers", id)); err == nil {
+				p.T.Errorf("%s of %s is left", dir, id)
+			}
+		}
+	}
+	p.noFiles()
+}
+
+// noFiles checks the temporary folder, and the runtime folder for sockets that nobody serves.
+func (p *Project) noFiles() {
+	p.T.Helper()
+	left, err := os.ReadDir(p.Path("tmp"))
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	for _, e := range left {
+		p.T.Errorf("temporary file %s is left", e.Name())
+	}
+	dirs, err := filepath.Glob(filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "berth-*"))
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	for _, dir := range dirs {
+		if !Eventually(func() bool { return served(dir) || Gone(dir) }) {
+			p.T.Errorf("%s is left", dir)
+		}
+	}
+}
+
+// served tells that the folder is a running engine's: another test's.
+func served(dir string) bool {
+	c, err := net.Dial("unix", filepath.Join(dir, "podman.sock"))
+	if err != nil {
+		return false
+	}
+	return c.Close() == nil
+}
+
+// Gone tells that there is no such file.
+func Gone(path string) bool {
+	_, err := os.Stat(path)
+	return os.IsNotExist(err)
+}
+
+// Eventually asks again for some time, for what ends by itself and nobody tells when.
+func Eventually(is func() bool) bool {
+	for late := time.Now().Add(30 * time.Second); time.Now().Before(late); time.Sleep(20 * time.Millisecond) {
+		if is() {
+			return true
+		}
+	}
+	return is()
+}
+
+// Processes are those that carry the project's mark in their environment or one of the containers in
+// their arguments. Podman's pause process, which is one a user and not one a run, isn't among them.
+func (p *Project) Processes(containers []string) []int {
+	p.T.Helper()
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	pause := pausePID()
+	var pids []int
+	for _, dir := range dirs {
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil || pid == pause {
+			continue
+		}
+		environ, _ := os.ReadFile(filepath.Join(dir, "environ")) // unreadable: another user's
+		found := bytes.Contains(environ, []byte(p.mark))
+		for _, id := range containers {
+			found = found || id != "" && strings.Contains(cmdline(pid), id)
+		}
+		if found {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func cmdline(pid int) string {
+	b, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline") // gone: no arguments
+	return strings.ReplaceAll(strings.TrimRight(string(b), "\x00"), "\x00", " ")
+}
+
+func pausePID() int {
+	b, _ := os.ReadFile(filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "libpod/tmp/pause.pid"))
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(b)))
+	return pid
+}
+
+// OnlyShardsLeft checks that nothing is left but containers with what Podman runs for these.
+func (p *Project) OnlyShardsLeft() {
+	p.T.Helper()
+	var left []string
+	Eventually(func() bool {
+		left = nil
+		for _, pid := range p.Processes(nil) {
+			if line := cmdline(pid); !strings.Contains(line, "conmon") {
+				left = append(left, line)
+			}
+		}
+		return len(left) == 0
+	})
+	for _, line := range left {
+		p.T.Errorf("left: %s", line)
+	}
+	p.noFiles()
+}

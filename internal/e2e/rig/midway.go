@@ -1,0 +1,48 @@
+package rig
+
+import (
+	"maps"
+	"testing"
+)
+
+// Midway is a run of three cases in one shard whose second trial is in the middle: its prompt has
+// been sent and isn't answered before hold is released.
+type Midway struct {
+	*Project
+	Gate  *Gate
+	Hold  *Hold
+	Run   *Command
+	Shard Shard
+}
+
+// RunMidway is Midway of a project of its own.
+func RunMidway(t *testing.T, options ...string) Midway {
+	t.Helper()
+	return NewProject(t, SayCases("first", "second", "third")).Midway(options...)
+}
+
+// Midway starts the run of a project with the cases first, second and third.
+func (p *Project) Midway(options ...string) Midway {
+	p.T.Helper()
+	p.Options = append(p.Options, options...)
+	m := Midway{Project: p, Gate: p.NewGate(Echo)}
+	m.Hold = m.Gate.Hold("say second")
+	m.Run = p.Start()
+	m.Run.AwaitTrial("first")
+	m.Hold.Await(p.T)
+	_, shards := p.Running()
+	if len(shards) != 1 || shards[0].State != "running" {
+		p.T.Fatalf("shards of the run: %+v", shards)
+	}
+	m.Shard = shards[0]
+	return m
+}
+
+// Ended checks the outcomes of the three cases.
+func (r Result) Ended(t *testing.T, first, second, third string) {
+	t.Helper()
+	want := map[string]string{"first": first, "second": second, "third": third}
+	if got := r.Outcomes(t); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}

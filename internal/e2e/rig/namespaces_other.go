@@ -1,0 +1,6 @@
+//go:build !linux
+
+package rig
+
+// InNamespaces is for Linux only.
+func (p *Project) InNamespaces(string) { p.T.Skip("needs Linux's namespaces") }
