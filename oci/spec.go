@@ -56,9 +56,11 @@ func (s ShardSpec) linux() *specs.Linux {
 			{Type: specs.NetworkNamespace},
 			{Type: specs.CgroupNamespace},
 		},
-		Resources:         s.resources(),
-		Seccomp:           linuxSeccomp(),
-		RootfsPropagation: "private",
+		Resources: s.resources(),
+		Seccomp:   linuxSeccomp(),
+		// Recursive: runc takes "private" for the root alone, and a device that it binds from an engine's slave or
+		// shared /dev would stay the slave of it.
+		RootfsPropagation: "rprivate",
 		MaskedPaths:       MaskedPaths(),
 		ReadonlyPaths:     ReadonlyPaths(),
 	}

@@ -31,11 +31,6 @@ func (b *Backend) adapt(c backends.Config, id string) (*specs.Spec, error) {
 		// A rootless runc fails for any path.
 		linux.CgroupsPath = "/" + Namespace + "/" + id
 	}
-	if linux.RootfsPropagation == "private" {
-		// runc takes this word for the root alone: a device, bound from an engine's slave or shared /dev, would
-		// stay the slave of it.
-		linux.RootfsPropagation = "rprivate"
-	}
 	if linux.Resources != nil {
 		var err error
 		if linux.Resources, err = b.limits.apply(*linux.Resources); err != nil {

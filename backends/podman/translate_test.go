@@ -48,7 +48,7 @@ func TestTranslate(t *testing.T) {
 		"entrypoint": []any{oci.WorkerPath}, "command": []any{"init"},
 		"init": false, "remove": false, "restart_policy": "no", "systemd": "false", "sdnotifyMode": "ignore",
 		"unsetenvall": true, "env_host": false, "httpproxy": false, "manage_password": false,
-		"image_volume_mode": "ignore", "shm_size": nil, "rootfs_propagation": "private",
+		"image_volume_mode": "ignore", "shm_size": nil, "rootfs_propagation": "rprivate",
 		"pidns": private, "utsns": private, "ipcns": private, "cgroupns": private,
 		"userns": map[string]any{"nsmode": "host"}, "netns": map[string]any{"nsmode": "none"},
 		"r_limits": []any{map[string]any{"type": "core", "hard": 0.0, "soft": 0.0}},
