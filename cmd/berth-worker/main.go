@@ -23,6 +23,7 @@ const usage = `berth-worker runs inside a berth shard.
   serve [--deadman 10m]  run trials and answer the coordinator on the control socket
   channel                join stdin and stdout to the control socket; only the engine's exec may
   kill ID                end an exec with all its descendants
+  canary SURFACE         start the ChatGPT app in a fresh profile, see what it still shows, and print that
   selfcheck              compare the shard with the expectations on stdin (JSON); {} shows every check
   version                print the version
 
@@ -45,6 +46,7 @@ func run(ctx context.Context, args []string) (int, error) {
 	}
 	verbs := map[string]func(context.Context, []string) (int, error){
 		"init": initShard, "serve": serve, "channel": channelStdio, "kill": kill, "selfcheck": selfCheck,
+		"canary": canary,
 	}
 	switch verb := args[0]; verb {
 	case "help", "-h", "-help", "--help":

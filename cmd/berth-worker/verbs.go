@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/berth-run/berth/internal/code"
@@ -19,6 +22,7 @@ import (
 	"github.com/berth-run/berth/session"
 	"github.com/berth-run/berth/session/client"
 	"github.com/berth-run/berth/session/client/chatgpt"
+	"github.com/berth-run/berth/session/client/chatgpt/driver"
 	"github.com/berth-run/berth/session/client/codex"
 )
 
@@ -61,6 +65,23 @@ func serve(ctx context.Context, args []string) (int, error) {
 	return 0, worker.Serve(ctx, worker.Options{
 		Clients: clients(secrets, desktop), Desktop: desktop, Redact: secrets, Image: os.Getenv(imageEnv), Deadman: d,
 	})
+}
+
+// canary inspects the app on a desktop of its own: the worker's is for trials, and there are none.
+func canary(ctx context.Context, args []string) (int, error) {
+	f := flag.NewFlagSet("canary", flag.ContinueOnError)
+	if err := parse(f, args, 1); err != nil {
+		return 1, err
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	desktop := worker.NewDesktop(func() (session.Config, error) { return session.FromEnv(os.Getenv) })
+	app := chatgpt.New(chatgpt.Options{Desktop: desktop.Session})
+	found, err := app.Inspect(ctx, driver.Surface(f.Arg(0)))
+	if err = errors.Join(err, desktop.Close()); err != nil {
+		return 1, err
+	}
+	return 0, json.NewEncoder(os.Stdout).Encode(found)
 }
 
 // clients is every app that this worker can drive.

@@ -91,3 +91,18 @@ func copyFile(t *testing.T, container, from, to string) {
 	rig.PodmanDo(t, "cp", container+":"+from, name)
 	rig.PodmanDo(t, "cp", name, container+":"+to)
 }
+
+// scenarioImage is a suite's image in which the stand-in behaves as a scenario says.
+func scenarioImage(t *testing.T, suite, scenario string) string {
+	t.Helper()
+	return damagedImage(t, desktopImage(t, suite), func(container string) {
+		dir := filepath.Join(t.TempDir(), "chatgpt-standin")
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "scenario.json"), []byte(scenario), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		rig.PodmanDo(t, "cp", dir, container+":/etc/")
+	})
+}

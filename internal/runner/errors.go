@@ -16,6 +16,9 @@ var (
 	// ErrLeft: a container couldn't be removed. The next run's sweep tries again.
 	ErrLeft = errors.New("left on the engine")
 
+	// errVisitCut ends a Visit when the user does.
+	errVisitCut = &code.Error{Code: code.Cancelled, Detail: "interrupted"}
+
 	// errShardEnded is the cause when PID 1 is seen to end before the run is done with the shard.
 	errShardEnded = errors.New("the shard ended")
 )

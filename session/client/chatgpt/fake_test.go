@@ -176,6 +176,10 @@ func (w *fakeWindow) Submit(ctx context.Context, s driver.Surface, prompt string
 	return w.fake.send(prompt)
 }
 
+func (w *fakeWindow) Inspect(context.Context, driver.Surface) driver.Inspection {
+	return driver.Inspection{}
+}
+
 func (w *fakeWindow) Dump(context.Context) ([]atspi.Object, error) {
 	return []atspi.Object{{Role: "frame", Name: "shows " + secret}}, nil
 }

@@ -15,6 +15,7 @@ import (
 type window interface {
 	Prepare(context.Context, driver.Surface) (driver.Receipt, error)
 	Submit(ctx context.Context, s driver.Surface, prompt string) (driver.Receipt, error)
+	Inspect(context.Context, driver.Surface) driver.Inspection
 	Dump(context.Context) ([]atspi.Object, error)
 	Close()
 }

@@ -169,7 +169,7 @@ func (s *stage) showMain(draft string, crash scenario.Crash) {
 
 // show puts another screen on, and returns a channel that closes when the page has drawn it.
 func (s *stage) show(v view) <-chan struct{} {
-	v.Seq, v.Surface = s.now.Seq+1, s.now.Surface
+	v.Seq, v.Surface, v.Labels = s.now.Seq+1, s.now.Surface, s.sc.Labels
 	s.moving, s.now = false, v
 	d := &drawing{view: v, done: make(chan struct{})}
 	s.drawing[v.Seq] = d

@@ -11,6 +11,8 @@ type view struct {
 	Missing []string         `json:"missing,omitempty"`
 	Doubled []string         `json:"doubled,omitempty"`
 	Dead    []string         `json:"dead,omitempty"`
+	// Labels are other than those of labels.json, by control.
+	Labels map[string]string `json:"labels,omitempty"`
 	// Of the profession page: Continue can be clicked, and the choice doesn't show.
 	Ready bool `json:"ready,omitempty"`
 	Stale bool `json:"stale,omitempty"`

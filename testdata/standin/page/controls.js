@@ -17,7 +17,8 @@ export function controls(view, name, { as = name, ...props } = {}) {
 }
 
 function make(view, name, props) {
-  const { role, label, detail } = labels[name];
+  const other = view.labels?.[name]; // all of what it says
+  const { role, label, detail } = other ? { ...labels[name], label: other, detail: '' } : labels[name];
   const e = document.createElement(role === 'button' || role === 'popup' ? 'button' : 'div');
   e.dataset.control = name;
   e.textContent = label;

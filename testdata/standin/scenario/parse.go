@@ -58,6 +58,9 @@ func (s Scenario) check() error {
 		oneOf("main.backticks", s.Main.Backticks, "", BackticksCode),
 		s.Main.Controls.check("main", mainControls),
 	}
+	for name := range s.Labels {
+		checks = append(checks, oneOf("labels", name, labelled...))
+	}
 	for where, c := range map[string]Crash{
 		"splash": s.Splash.Crash, "main": s.Main.Crash, "handoff": s.Handoff.Crash, "send": s.Send.Crash,
 	} {
@@ -93,6 +96,12 @@ var screenControls = map[Kind][]string{
 	Announcement: {"keepModel", "changeModel"},
 	Unknown:      {},
 	Blank:        {},
+}
+
+// labelled are the controls whose labels may be others.
+var labelled = []string{
+	"engineering", "continue", "note", "chart", "skip", "goToChatGPT", "keepSettingUp", "keepModel", "changeModel",
+	"switchWork", "switchCodex", "work", "codex", "send", "tryAgain",
 }
 
 // mainControls are the main screen's; the switch is one, whatever mode it tells.

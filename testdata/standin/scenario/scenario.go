@@ -47,9 +47,11 @@ type Scenario struct {
 	Screens []Screen `json:"screens,omitempty"`
 	// Surface is what the app shows at first; "" is Work.
 	Surface Surface `json:"surface,omitempty"`
-	Main    Main    `json:"main,omitzero"`
-	Handoff Handoff `json:"handoff,omitzero"`
-	Send    Send    `json:"send,omitzero"`
+	// Labels are what controls say instead, by their names in labels.json, as in a later version.
+	Labels  map[string]string `json:"labels,omitempty"`
+	Main    Main              `json:"main,omitzero"`
+	Handoff Handoff           `json:"handoff,omitzero"`
+	Send    Send              `json:"send,omitzero"`
 }
 
 // Splash is what the app shows until its keyring is open.
