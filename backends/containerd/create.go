@@ -22,8 +22,8 @@ const (
 	// createTimeout bounds a create that its caller has given up: it's let finish, so that what it made
 	// can be removed.
 	createTimeout = time.Minute
-	// leaseTime is for what a create left half done when its maker died: then the engine's garbage
-	// collector takes it. A container that was made holds its snapshot by itself.
+	// leaseTime is for what a create left half done when its maker died, and nobody swept: then the engine's
+	// garbage collector takes it. A container that was made holds its snapshot by itself.
 	leaseTime = 10 * time.Minute
 )
 
@@ -53,10 +53,6 @@ func (b *Backend) Create(ctx context.Context, c backends.Config) (backends.Shard
 	}
 	defer release()
 	img, err := b.load(ctx, c.Image)
-	var rootfs string
-	if err == nil {
-		rootfs, err = b.rootfs(ctx, img)
-	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -69,34 +65,35 @@ func (b *Backend) Create(ctx context.Context, c backends.Config) (backends.Shard
 		return nil, err
 	}
 	s := &shard{backend: b, id: id, instance: labels[labelInstance], process: spec.Process}
-	return s, s.create(ctx, containers.Container{
+	return s, s.create(ctx, img, containers.Container{
 		ID: id, Labels: labels, Image: c.Image, Spec: packed, Snapshotter: b.snapshotter, SnapshotKey: id,
 		Runtime: containers.RuntimeInfo{Name: runtimeName, Options: b.runtimeOptions()},
-	}, rootfs)
+	})
 }
 
-// create makes the lease, the snapshot and the container, or nothing. It isn't cancelled half-way: a
-// request that was sent may or may not have taken effect.
-func (s *shard) create(caller context.Context, c containers.Container, rootfs string) (err error) {
+// create makes the lease, the file system and the container, or nothing. The lease is first, with the
+// shard's labels: of a create whose maker died, it is what a sweep finds.
+func (s *shard) create(caller context.Context, img image, c containers.Container) error {
 	b := s.backend
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(caller), createTimeout)
-	defer cancel()
-	lease, err := b.LeasesService().Create(ctx, leases.WithID(s.id), leases.WithLabels(c.Labels), leases.WithExpiration(leaseTime))
-	if errdefs.IsAlreadyExists(err) {
-		return fmt.Errorf("shard %s: %w: %w", c.Labels[labelName], backends.ErrExists, err)
-	}
+	lease, err := s.claim(caller, c.Labels)
 	if err != nil {
-		return fmt.Errorf("creating shard %s: %w", c.Labels[labelName], explain(err))
+		return err
 	}
-	ctx = leases.WithLease(ctx, lease.ID)
-	err = b.createLeased(ctx, c, rootfs)
+	rootfs, err := b.rootfs(leases.WithLease(caller, lease.ID), img)
 	if err == nil {
-		err = context.Cause(caller)
+		ctx, cancel := unhurried(caller)
+		defer cancel()
+		err = b.createLeased(leases.WithLease(ctx, lease.ID), c, rootfs)
 	}
-	switch {
-	case err == nil:
+	if cause := context.Cause(caller); cause != nil {
+		err = cause
+	}
+	if err == nil {
 		return nil
-	case errdefs.IsAlreadyExists(err): // its lease has expired
+	}
+	ctx, cancel := unhurried(caller)
+	defer cancel()
+	if errdefs.IsAlreadyExists(err) { // its lease has expired
 		_ = b.LeasesService().Delete(ctx, lease)
 		return fmt.Errorf("shard %s: %w: %w", c.Labels[labelName], backends.ErrExists, err)
 	}
@@ -104,6 +101,25 @@ func (s *shard) create(caller context.Context, c containers.Container, rootfs st
 		return fmt.Errorf("creating shard %s: %w (and it's left on the engine: %w)", c.Labels[labelName], err, rerr)
 	}
 	return fmt.Errorf("creating shard %s: %w", c.Labels[labelName], explain(err))
+}
+
+// unhurried isn't cancelled half-way: a request that was sent may or may not have taken effect.
+func unhurried(caller context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(caller), createTimeout)
+}
+
+// claim makes the lease, which is where the name's uniqueness is kept.
+func (s *shard) claim(caller context.Context, labels map[string]string) (leases.Lease, error) {
+	ctx, cancel := unhurried(caller)
+	defer cancel()
+	lease, err := s.backend.LeasesService().Create(ctx, leases.WithID(s.id), leases.WithLabels(labels), leases.WithExpiration(leaseTime))
+	switch {
+	case errdefs.IsAlreadyExists(err):
+		return lease, fmt.Errorf("shard %s: %w: %w", labels[labelName], backends.ErrExists, err)
+	case err != nil:
+		return lease, fmt.Errorf("creating shard %s: %w", labels[labelName], explain(err))
+	}
+	return lease, nil
 }
 
 func (b *Backend) createLeased(ctx context.Context, c containers.Container, rootfs string) error {

@@ -55,7 +55,7 @@ func (s *shard) killExec(ctx context.Context, id string, cause error) error {
 // exec runs p under that id, carries its streams and gives its exit status. When ctx ends or a stream
 // fails, kill is called with the cause, and what it returns is returned.
 func (s *shard) exec(ctx context.Context, id string, p backends.Process, kill func(error) error) (int, error) {
-	f, err := newFIFOs(s.backend.engine, id, p)
+	f, err := newFIFOs(s.backend.engine, s.id, id, p)
 	if err != nil {
 		return 0, err
 	}

@@ -1,5 +1,45 @@
 package containerd
 
+import (
+	"context"
+
+	"github.com/containerd/containerd/v2/core/leases"
+	"github.com/containerd/containerd/v2/core/snapshots"
+
+	"github.com/berth-run/berth/backends"
+)
+
+// Address is the engine's socket.
+func (b *Backend) Address() string { return b.engine.address }
+
+// Steps are how far CreatePart goes.
+type Steps int
+
+const (
+	Leased Steps = iota + 1
+	Prepared
+)
+
+// CreatePart leaves what a berth leaves that is killed in Create.
+func (b *Backend) CreatePart(ctx context.Context, c backends.Config, upTo Steps) error {
+	img, err := b.load(ctx, c.Image)
+	if err != nil {
+		return err
+	}
+	labels := makeLabels(c, img)
+	s := &shard{backend: b, id: shardID(c.Name)}
+	lease, err := s.claim(ctx, labels)
+	if err != nil || upTo < Prepared {
+		return err
+	}
+	ctx = leases.WithLease(ctx, lease.ID)
+	rootfs, err := b.rootfs(ctx, img)
+	if err == nil {
+		_, err = b.SnapshotService(b.snapshotter).Prepare(ctx, s.id, rootfs, snapshots.WithLabels(labels))
+	}
+	return err
+}
+
 // FIFODir is where execs' FIFOs are, as they're seen from here.
 func (b *Backend) FIFODir() string { return b.engine.root + b.engine.fifoDir() }
 

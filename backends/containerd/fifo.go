@@ -16,10 +16,11 @@ import (
 )
 
 // fifos are how an exec's streams reach the engine's shim, which opens them by their paths. They are in a
-// folder that is gone once both sides have opened them.
+// folder that is gone once both sides have opened them; what a killed berth left of one goes with its shard.
 type fifos struct {
 	engine engine
-	name   string
+	// name is the folder's, below fifoDir: the shard's id and the exec's.
+	name string
 	// held are writing ends of the outputs, open until the shim has its own: a reader without any would
 	// see the end.
 	held    []*os.File
@@ -29,8 +30,11 @@ type fifos struct {
 // streamBuffer is what a stream moves at a time: all that a pipe holds.
 const streamBuffer = 64 << 10
 
-func newFIFOs(e engine, name string, p backends.Process) (*fifos, error) {
-	f := &fifos{engine: e, name: name}
+// fifoFolder has the FIFOs of a shard, as they're seen from here.
+func fifoFolder(e engine, shard string) string { return filepath.Join(e.root+e.fifoDir(), shard) }
+
+func newFIFOs(e engine, shard, exec string, p backends.Process) (*fifos, error) {
+	f := &fifos{engine: e, name: filepath.Join(shard, exec)}
 	if err := f.make(p); err != nil {
 		f.close()
 		return nil, fmt.Errorf("%w: making FIFOs in %s, which berth and containerd share: %w", backends.ErrUnavailable, e.root+e.fifoDir(), err)

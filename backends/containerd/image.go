@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/containerd/containerd/v2/core/content"
 	"github.com/containerd/containerd/v2/core/images"
@@ -16,9 +15,6 @@ import (
 
 	"github.com/berth-run/berth/backends"
 )
-
-// importTime is for an import whose maker died; then the engine's garbage collector takes what it left.
-const importTime = time.Hour
 
 // image is what a name stands for.
 type image struct {
@@ -115,7 +111,10 @@ func (b *Backend) ImportImage(ctx context.Context, ref string, layout io.Reader)
 }
 
 func (b *Backend) importLeased(ctx context.Context, ref string, layout io.Reader) (image, error) {
-	ctx, done, err := b.lease(ctx)
+	if err := b.RemoveStale(ctx); err != nil {
+		return image{}, err
+	}
+	ctx, done, err := b.importLease(ctx, ref)
 	if err != nil {
 		return image{}, err
 	}

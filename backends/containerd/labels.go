@@ -17,6 +17,8 @@ const (
 	labelDigest   = labelPrefix + "image"
 	// labelEmpty has the keys, a space between them, of labels without a value: the engine drops those.
 	labelEmpty = labelPrefix + "empty"
+	// labelExpire is the engine's, on a lease.
+	labelExpire = "containerd.io/gc.expire"
 )
 
 func makeLabels(c backends.Config, img image) map[string]string {
@@ -38,7 +40,7 @@ func makeLabels(c backends.Config, img image) map[string]string {
 func shardLabels(labels map[string]string) map[string]string {
 	own := map[string]string{}
 	for k, v := range labels {
-		if !strings.HasPrefix(k, labelPrefix) {
+		if !strings.HasPrefix(k, labelPrefix) && k != labelExpire {
 			own[k] = v
 		}
 	}

@@ -5,10 +5,8 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/containerd/containerd/v2/core/content"
-	"github.com/containerd/containerd/v2/core/leases"
 	"github.com/containerd/errdefs"
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/identity"
@@ -16,18 +14,14 @@ import (
 )
 
 // rootfs gives the snapshot of an image's file system, which it makes if it isn't there: for one image
-// and one range of ids there is one, layer upon layer, whatever number of shards has it.
+// and one range of ids there is one, layer upon layer, whatever number of shards has it. What isn't done
+// yet only the lease of ctx holds.
 func (b *Backend) rootfs(ctx context.Context, img image) (string, error) {
 	top := b.snapshotName(img.diffIDs)
 	sn := b.SnapshotService(b.snapshotter)
 	if _, err := sn.Stat(ctx, top); err == nil || !errdefs.IsNotFound(err) {
 		return top, err
 	}
-	ctx, done, err := b.lease(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer done()
 	var parent string
 	for i := range img.diffIDs {
 		name := b.snapshotName(img.diffIDs[:i+1])
@@ -107,20 +101,6 @@ func (b *Backend) hold(ctx context.Context, config digest.Digest, snapshot strin
 	}
 	_, err := b.ContentStore().Update(ctx, content.Info{Digest: config, Labels: map[string]string{label: snapshot}}, "labels."+label)
 	return err
-}
-
-// lease makes a lease for what is under way; done ends it, and takes with it what nothing else holds.
-func (b *Backend) lease(ctx context.Context) (_ context.Context, done func(), err error) {
-	m := b.LeasesService()
-	l, err := m.Create(ctx, leases.WithID("berth-"+strings.ToLower(rand.Text())), leases.WithExpiration(importTime))
-	if err != nil {
-		return ctx, nil, explain(err)
-	}
-	return leases.WithLease(ctx, l.ID), func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTimeout)
-		defer cancel()
-		_ = m.Delete(ctx, l, leases.SynchronousDelete) // else it expires
-	}, nil
 }
 
 type counter struct {

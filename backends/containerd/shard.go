@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/containerd/containerd/api/services/tasks/v1"
@@ -137,7 +138,10 @@ func (s *shard) Remove(ctx context.Context) error {
 	defer release()
 	err = s.there(ctx)
 	if errors.Is(err, backends.ErrNotFound) {
-		return nil
+		var labels map[string]string
+		if labels, err = s.backend.claimed(ctx, s.id); err == nil && labels[labelInstance] != s.instance {
+			return nil
+		}
 	}
 	if err == nil {
 		err = s.remove(ctx)
@@ -154,6 +158,9 @@ func (s *shard) remove(ctx context.Context) error {
 	b := s.backend
 	if err := s.endTask(ctx); err != nil {
 		return err
+	}
+	if err := os.RemoveAll(fifoFolder(b.engine, s.id)); err != nil {
+		return fmt.Errorf("removing FIFOs: %w", err)
 	}
 	if err := b.SnapshotService(b.snapshotter).Remove(ctx, s.id); ignore(err, errdefs.IsNotFound) != nil {
 		return explain(err)

@@ -36,13 +36,18 @@ func newRig(t *testing.T) rig {
 	return r
 }
 
-func (r rig) started(t *testing.T) backends.Shard {
+func (r rig) config(t *testing.T) backends.Config {
 	t.Helper()
 	spec, err := oci.ShardSpec{Args: []string{backendtest.ProbePath, "pause"}}.Spec()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := r.Create(t.Context(), backends.Config{Name: "t-" + rand.Text(), Image: r.ref, Spec: spec, Network: backends.NetworkNone})
+	return backends.Config{Name: "t-" + rand.Text(), Image: r.ref, Spec: spec, Network: backends.NetworkNone}
+}
+
+func (r rig) started(t *testing.T) backends.Shard {
+	t.Helper()
+	s, err := r.Create(t.Context(), r.config(t))
 	if err != nil {
 		t.Fatal(err)
 	}

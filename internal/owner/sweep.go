@@ -25,6 +25,11 @@ func Sweep(ctx context.Context, b backends.Backend, dryRun bool) ([]Swept, error
 	return o.sweep(ctx, b, dryRun)
 }
 
+// staler is a backend on which a dead owner can leave more than shards: half an image, say.
+type staler interface {
+	RemoveStale(ctx context.Context) error
+}
+
 func (o observer) sweep(ctx context.Context, b backends.Backend, dryRun bool) ([]Swept, error) {
 	listed, err := b.List(ctx, map[string]string{LabelRun: ""})
 	if err != nil {
@@ -44,6 +49,11 @@ func (o observer) sweep(ctx context.Context, b backends.Backend, dryRun bool) ([
 			}
 		}
 		swept = append(swept, Swept{ID: l.ID, Name: l.Name, Shard: s})
+	}
+	if st, ok := b.(staler); ok && !dryRun {
+		if err := st.RemoveStale(ctx); err != nil {
+			failed = append(failed, fmt.Errorf("remove what imports left: %w", err))
+		}
 	}
 	return swept, errors.Join(failed...)
 }

@@ -1,0 +1,223 @@
+package containerd_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/containerd/containerd/v2/core/content"
+	"github.com/containerd/containerd/v2/core/leases"
+	"github.com/containerd/containerd/v2/core/snapshots"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/berth-run/berth/backends"
+	"github.com/berth-run/berth/backends/containerd"
+	"github.com/berth-run/berth/internal/owner"
+)
+
+// deadOwner is this process, as it would be if another had had its number.
+func deadOwner(t *testing.T) owner.Shard {
+	t.Helper()
+	self, err := owner.Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	self.Start = "1"
+	return owner.Shard{Run: "r-dead", Created: time.Now(), Owner: self}
+}
+
+// TestSweepHalfMadeAsRoot: whatever a killed berth had done of a shard or an import, a sweep finds.
+func TestSweepHalfMadeAsRoot(t *testing.T) {
+	r := newRig(t)
+	dead := deadOwner(t).Labels()
+	config := func(name string) backends.Config {
+		c := r.config(t)
+		c.Name, c.Labels = name, dead
+		return c
+	}
+	for _, steps := range []containerd.Steps{containerd.Leased, containerd.Prepared} {
+		if err := r.CreatePart(t.Context(), config(fmt.Sprintf("half-%d", steps)), steps); err != nil {
+			t.Fatal(err)
+		}
+	}
+	created, err := r.Create(t.Context(), config("created"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The lease of a shard that lives long has expired.
+	if err := r.LeasesService().Delete(t.Context(), leases.Lease{ID: created.ID()}); err != nil {
+		t.Fatal(err)
+	}
+	running, err := r.Create(t.Context(), config("running"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := running.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	fifos := filepath.Join(r.FIFODir(), running.ID(), "EXEC")
+	if err := os.MkdirAll(fifos, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	halfImport(t, r)
+
+	want := []string{"created", "half-1", "half-2", "running"}
+	if got := swept(t, r, true); !slices.Equal(got, want) {
+		t.Errorf("would sweep %v, want %v", got, want)
+	}
+	if got := swept(t, r, false); !slices.Equal(got, want) {
+		t.Errorf("swept %v, want %v", got, want)
+	}
+	if err := r.RemoveImage(t.Context(), r.ref); err != nil {
+		t.Error(err)
+	}
+	nothingLeft(t, r.Backend)
+}
+
+// halfImport is an import whose maker died: its lease, a blob that nobody names, and one half written.
+func halfImport(t *testing.T, r rig) {
+	t.Helper()
+	s := deadOwner(t)
+	labels := s.Labels()
+	labels["io.berth.containerd.import"] = "localhost/half:1"
+	delete(labels, owner.LabelRun)
+	lease, err := r.LeasesService().Create(t.Context(), leases.WithRandomID(), leases.WithLabels(labels), leases.WithExpiration(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := leases.WithLease(t.Context(), lease.ID)
+	if err := content.WriteBlob(ctx, r.ContentStore(), "whole", strings.NewReader("blob"), ocispec.Descriptor{Size: 4}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := content.OpenWriter(ctx, r.ContentStore(), content.WithRef("half"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(w, "bl"); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	if _, err := r.SnapshotService(r.SnapshotterName()).Prepare(ctx, "unpacking", "", snapshots.WithLabels(nil)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func swept(t *testing.T, b backends.Backend, dryRun bool) (names []string) {
+	t.Helper()
+	got, err := owner.Sweep(t.Context(), b, dryRun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range got {
+		names = append(names, s.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// TestSweepSparesAsRoot: a shard that its owner is making isn't swept, nor an import under way.
+func TestSweepSparesAsRoot(t *testing.T) {
+	r := newRig(t)
+	s := deadOwner(t)
+	self, err := owner.Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Owner = self
+	c := r.config(t)
+	c.Labels = s.Labels()
+	if err := r.CreatePart(t.Context(), c, containerd.Prepared); err != nil {
+		t.Fatal(err)
+	}
+	if got := swept(t, r, false); len(got) > 0 {
+		t.Errorf("swept %v", got)
+	}
+	listed, err := r.List(t.Context(), map[string]string{owner.LabelRun: s.Run})
+	if err != nil || len(listed) != 1 || listed[0].Name != c.Name || listed[0].State != backends.StateCreated || listed[0].Created.IsZero() {
+		t.Fatalf("listed %+v, %v", listed, err)
+	}
+	begun, err := r.Open(t.Context(), listed[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := begun.Start(t.Context()); !errors.Is(err, backends.ErrNotFound) {
+		t.Errorf("start: %v", err)
+	}
+	for range 2 {
+		if err := begun.Remove(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if listed, err := r.List(t.Context(), nil); err != nil || len(listed) > 0 {
+		t.Errorf("left: %v, %v", listed, err)
+	}
+}
+
+// TestKilledAsRoot kills a berth at each of its steps, and another sweeps what it left.
+func TestKilledAsRoot(t *testing.T) {
+	r := newRig(t)
+	layout := filepath.Join(t.TempDir(), "layout.tar")
+	b, err := io.ReadAll(r.image.Layout(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(layout, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range lifeSteps {
+		t.Run(step, func(t *testing.T) {
+			killAt(t, step, "CONTAINERD_ADDRESS="+r.Address(), lifeImage+"="+r.ref, lifeLayout+"="+layout)
+			// The engine may still be at what it was last asked for.
+			deadline := time.Now().Add(30 * time.Second)
+			for {
+				swept(t, r, false)
+				left, err := r.List(t.Context(), nil)
+				if err == nil && len(left) == 0 {
+					return
+				}
+				if time.Now().After(deadline) {
+					t.Fatalf("left: %+v, %v", left, err)
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+		})
+	}
+	for _, ref := range []string{r.ref, r.ref + "-other"} { // an import that was over isn't a remain
+		if err := r.RemoveImage(t.Context(), ref); err != nil && !errors.Is(err, backends.ErrNotFound) {
+			t.Error(err)
+		}
+	}
+	nothingLeft(t, r.Backend)
+}
+
+// killAt starts a berth and kills it when it comes to a step.
+func killAt(t *testing.T, step string, env ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	came := false
+	for lines := bufio.NewScanner(out); !came && lines.Scan(); {
+		came = lines.Text() == step
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if !came {
+		t.Fatal("it never came to that step")
+	}
+}
