@@ -9,6 +9,8 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 	"testing"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -162,8 +164,13 @@ func rootTar(t testing.TB, probe []byte) []byte {
 		seen[name] = true
 		writeEntry(t, w, &tar.Header{Typeflag: tar.TypeDir, Name: name[1:] + "/", Mode: 0o755}, nil)
 	}
-	for _, d := range []string{"/dev", "/proc", "/sys", "/etc", "/tmp", "/var/tmp", oci.RunDir, oci.Home, "/run/user/1000"} {
+	for _, d := range []string{"/dev", "/proc", "/sys", "/etc", "/var/tmp"} {
 		dir(d)
+	}
+	for d, mode := range tmpfsModes(t) {
+		dir(path.Dir(d))
+		seen[d] = true
+		writeEntry(t, w, &tar.Header{Typeflag: tar.TypeDir, Name: d[1:] + "/", Mode: mode}, nil)
 	}
 	file := func(name string, mode fs.FileMode, content []byte) {
 		dir(filepath.Dir(name))
@@ -179,6 +186,27 @@ func rootTar(t testing.TB, probe []byte) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// tmpfsModes are the modes of a shard's tmpfs, by where they are. The folders below them need the same, as in
+// every image of berth's: runc before 1.2 gives a tmpfs the mode of the folder that it hides.
+func tmpfsModes(t testing.TB) map[string]int64 {
+	t.Helper()
+	spec, err := oci.ShardSpec{}.Spec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modes := map[string]int64{}
+	for _, m := range spec.Mounts {
+		for _, o := range m.Options {
+			if octal, ok := strings.CutPrefix(o, "mode="); ok && m.Type == "tmpfs" && path.Dir(m.Destination) != "/dev" && m.Destination != "/dev" {
+				if modes[m.Destination], err = strconv.ParseInt(octal, 8, 64); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	return modes
 }
 
 func writeEntry(t testing.TB, w *tar.Writer, h *tar.Header, content []byte) {

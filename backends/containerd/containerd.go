@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/containerd/containerd/v2/client"
+	specs "github.com/opencontainers/runtime-spec/specs-go"
 
 	"github.com/berth-run/berth/backends"
 )
@@ -51,6 +52,8 @@ type Backend struct {
 	snapshotter string
 	slots       places
 	execs       places
+	// editSpec changes a spec just before it's sent, in tests.
+	editSpec func(*specs.Spec)
 }
 
 var _ backends.Backend = (*Backend)(nil)

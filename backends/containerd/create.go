@@ -60,6 +60,9 @@ func (b *Backend) Create(ctx context.Context, c backends.Config) (backends.Shard
 		return nil, explain(err)
 	}
 	labels := makeLabels(c, img)
+	if b.editSpec != nil {
+		b.editSpec(spec)
+	}
 	packed, err := typeurl.MarshalAny(spec)
 	if err != nil {
 		return nil, err

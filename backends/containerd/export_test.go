@@ -5,6 +5,7 @@ import (
 
 	"github.com/containerd/containerd/v2/core/leases"
 	"github.com/containerd/containerd/v2/core/snapshots"
+	specs "github.com/opencontainers/runtime-spec/specs-go"
 
 	"github.com/berth-run/berth/backends"
 )
@@ -48,3 +49,14 @@ func (b *Backend) SetRoot(dir string) { b.engine.root = dir }
 
 // SnapshotterName is the one in use.
 func (b *Backend) SnapshotterName() string { return b.snapshotter }
+
+// SetEditSpec lets a test change each shard's spec on its way.
+func (b *Backend) SetEditSpec(edit func(*specs.Spec)) { b.editSpec = edit }
+
+// FirstIDs are what root of a shard is on the machine, user and group; none where the engine isn't root's.
+func (b *Backend) FirstIDs() []uint32 {
+	if b.ids == nil {
+		return nil
+	}
+	return []uint32{b.ids.UID, b.ids.GID}
+}

@@ -1,5 +1,10 @@
 package podman
 
+import (
+	"context"
+	"os"
+)
+
 // SetEditCreate lets a test change each create request on its way.
 func SetEditCreate(b *Backend, edit func(*createRequest)) { b.editCreate = edit }
 
@@ -19,3 +24,14 @@ func Socket(b *Backend) string { return b.api.conn.URI.Path }
 
 // Retries is how often a stuck or locked request is sent again.
 const Retries = retries
+
+// RuntimeConfig is the config.json that a started shard's runtime was given.
+func RuntimeConfig(ctx context.Context, b *Backend, id string) ([]byte, error) {
+	var c struct {
+		OCIConfigPath string `json:"OCIConfigPath"`
+	}
+	if err := b.api.get(ctx, route("/containers/%s/json", id), nil, &c); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(c.OCIConfigPath)
+}

@@ -1,9 +1,8 @@
 package podman_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"reflect"
@@ -16,90 +15,95 @@ import (
 
 	"github.com/berth-run/berth/backends"
 	"github.com/berth-run/berth/backends/backendtest"
+	"github.com/berth-run/berth/backends/backendtest/parity"
 	"github.com/berth-run/berth/backends/podman"
 	"github.com/berth-run/berth/internal/selfcheck"
 	"github.com/berth-run/berth/internal/testrig"
 	"github.com/berth-run/berth/oci"
 )
 
-// weaken takes one protection out of a create request; caught are the checks of the shard's
-// self-check that have to fail, by name.
+// weaken takes one protection out of a create request. What the runtime is given must then differ in a field,
+// or in a part of it, and caught are the checks of the shard's self-check that have to fail, by name.
 type weaken struct {
-	edit   func(*podman.CreateRequest)
-	caught []string
+	edit    func(*podman.CreateRequest)
+	differs string
+	caught  []string
 	// refused: on a machine without that file, Podman itself doesn't take it and names the file.
 	refused string
 	// since is the first major version of Podman that has the field.
 	since int
 }
 
-// hardening says of each field of the request what happens without it: how that is tried, or why
-// nothing is lost. A field that isn't here fails the test.
+// hardening says of each field of the request what happens without it, or with what it keeps out: how that is
+// tried, or why nothing is lost. A field that isn't here fails the test.
 var hardening = map[string]struct {
 	tried map[string]weaken
 	none  string
 }{
 	"Name":          {none: "a name"},
 	"Image":         {none: "see TestSelfCheckSeesProfile"},
-	"Entrypoint":    {none: "what runs, not what it may"},
-	"Command":       {none: "what runs, not what it may"},
-	"WorkDir":       {none: "where it runs, not what it may"},
-	"Terminal":      {none: "a terminal gives PID 1 no right"},
-	"Init":          {none: "Podman's init would be PID 1 with the same rights"},
+	"Entrypoint":    {tried: one(func(r *podman.CreateRequest) { r.Entrypoint = []string{"/usr/libexec/../libexec/berth/probe"} }, "process.args")},
+	"Command":       {tried: one(func(r *podman.CreateRequest) { r.Command = append(r.Command, "--") }, "process.args")},
+	"WorkDir":       {tried: one(func(r *podman.CreateRequest) { r.WorkDir = "/tmp" }, "process.cwd")},
+	"Terminal":      {tried: one(func(r *podman.CreateRequest) { r.Terminal = true }, "process.terminal")},
+	"Init":          {none: "Podman's init, where it's installed, would be PID 1 with the same rights"},
 	"Remove":        {none: "how long the container is kept"},
-	"Env":           {tried: one(func(r *podman.CreateRequest) { r.Env["STRAY"] = "x" }, "environment")},
-	"UnsetEnvAll":   {tried: one(func(r *podman.CreateRequest) { r.UnsetEnvAll = false }, "environment")},
-	"EnvHost":       {tried: one(func(r *podman.CreateRequest) { r.EnvHost = true }, "environment")},
-	"HTTPProxy":     {tried: one(func(r *podman.CreateRequest) { r.HTTPProxy = true }, "environment")},
-	"Hostname":      {none: "a name"},
+	"Env":           {tried: one(func(r *podman.CreateRequest) { r.Env["STRAY"] = "x" }, "process.env[STRAY]", "environment")},
+	"UnsetEnvAll":   {tried: one(func(r *podman.CreateRequest) { r.UnsetEnvAll = false }, "process.env[FROM_IMAGE]", "environment")},
+	"EnvHost":       {tried: one(func(r *podman.CreateRequest) { r.EnvHost = true }, "process.env[https_proxy]", "environment")},
+	"HTTPProxy":     {tried: one(func(r *podman.CreateRequest) { r.HTTPProxy = true }, "process.env[https_proxy]", "environment")},
+	"Hostname":      {tried: one(func(r *podman.CreateRequest) { r.Hostname = "other" }, "hostname")},
 	"Labels":        {none: "names"},
 	"Annotations":   {none: "names"},
-	"Systemd":       {tried: one(func(r *podman.CreateRequest) { r.Systemd = "always" }, "mounts:unexpected")},
+	"Systemd":       {tried: one(func(r *podman.CreateRequest) { r.Systemd = "always" }, "mounts[/run]", "mounts:unexpected")},
 	"SdNotifyMode":  {none: "who tells systemd that it's ready"},
 	"RestartPolicy": {none: "whether it starts again"},
 	"Log":           {none: "where the log is"},
-	"User":          {tried: one(func(r *podman.CreateRequest) { r.User = "" }, "uid", "gid", "pid1:uid", "pid1:gid")},
-	"Umask":         {none: "a shard has one user"},
-	"Groups":        {tried: one(func(r *podman.CreateRequest) { r.Groups = []string{"27"} }, "groups", "pid1:groups")},
+	"User":          {tried: one(func(r *podman.CreateRequest) { r.User = "" }, "process.user.uid", "uid", "gid", "pid1:uid", "pid1:gid")},
+	"Umask":         {tried: one(func(r *podman.CreateRequest) { r.Umask = "0000" }, "process.user.umask")}, // it has one user
+	"Groups":        {tried: one(func(r *podman.CreateRequest) { r.Groups = []string{"27"} }, "process.user.additionalGids[1]", "groups", "pid1:groups")},
 	"Passwd":        {none: "a line for the user in /etc/passwd, which the image has"},
-	"CapDrop":       {tried: one(func(r *podman.CreateRequest) { r.CapDrop = nil }, "capabilities:bounding", "pid1:capabilities:bounding")},
+	"CapDrop":       {tried: one(func(r *podman.CreateRequest) { r.CapDrop = nil }, "process.capabilities.bounding", "capabilities:bounding", "pid1:capabilities:bounding")},
 	"CapAdd": {tried: one(func(r *podman.CreateRequest) { r.CapAdd = []string{"CAP_NET_RAW"} },
-		"capabilities:bounding", "pid1:capabilities:bounding")},
-	"NoNewPrivileges": {tried: one(func(r *podman.CreateRequest) { r.NoNewPrivileges = false }, "no_new_privs", "pid1:no_new_privs")},
-	"Privileged":      {tried: one(func(r *podman.CreateRequest) { r.Privileged = true }, "seccomp", "seccomp:unshare", "pid1:seccomp")},
-	"SeccompPolicy":   {tried: one(func(r *podman.CreateRequest) { r.SeccompPolicy = "default" }, "seccomp:unshare")},
+		"process.capabilities.bounding[CAP_NET_RAW]", "capabilities:bounding", "pid1:capabilities:bounding")},
+	"NoNewPrivileges": {tried: one(func(r *podman.CreateRequest) { r.NoNewPrivileges = false }, "process.noNewPrivileges", "no_new_privs", "pid1:no_new_privs")},
+	"Privileged":      {tried: one(func(r *podman.CreateRequest) { r.Privileged = true }, "linux.seccomp", "seccomp", "seccomp:unshare", "pid1:seccomp")},
+	"SeccompPolicy":   {tried: one(func(r *podman.CreateRequest) { r.SeccompPolicy = "default" }, "linux.seccomp.syscalls", "seccomp:unshare")},
 	"ApparmorProfile": {none: "a shard's spec has none, so the engine's own stays"},
 	// Podman hides the same paths by itself, unless it's told not to.
-	"Mask":     {tried: one(func(r *podman.CreateRequest) { r.Mask, r.Unmask = nil, []string{"ALL"} }, "masked:/proc/keys", "masked:/sys/firmware")},
-	"Unmask":   {tried: one(func(r *podman.CreateRequest) { r.Unmask = []string{"ALL"} }, "readonly:/proc/sys", "readonly:/proc/irq")},
-	"ReadOnly": {tried: one(func(r *podman.CreateRequest) { r.ReadOnly = false }, "mount:/:ro")},
+	"Mask":     {tried: one(func(r *podman.CreateRequest) { r.Mask, r.Unmask = nil, []string{"ALL"} }, "linux.maskedPaths[/proc/keys]", "masked:/proc/keys", "masked:/sys/firmware")},
+	"Unmask":   {tried: one(func(r *podman.CreateRequest) { r.Unmask = []string{"ALL"} }, "linux.readonlyPaths[/proc/sys]", "readonly:/proc/sys", "readonly:/proc/irq")},
+	"ReadOnly": {tried: one(func(r *podman.CreateRequest) { r.ReadOnly = false }, "root.readonly", "mount:/:ro")},
 	"ReadWriteTmpfs": {tried: map[string]weaken{"": {
-		edit: func(r *podman.CreateRequest) { r.ReadWriteTmpfs = true }, caught: []string{"mounts:unexpected"}, since: 5,
+		edit: func(r *podman.CreateRequest) { r.ReadWriteTmpfs = true }, differs: "mounts[/run]", caught: []string{"mounts:unexpected"}, since: 5,
 	}}},
 	"Mounts":            {tried: mounts()},
-	"ImageVolumes":      {tried: one(func(r *podman.CreateRequest) { r.ImageVolumes = "tmpfs" }, "mounts:unexpected")},
+	"ImageVolumes":      {tried: one(func(r *podman.CreateRequest) { r.ImageVolumes = "tmpfs" }, "mounts[/from-image]", "mounts:unexpected")},
 	"RootfsPropagation": {none: "Podman hands it to no runtime, and the runtimes' own is private; see a shared mount"},
 	"Volatile":          {none: "whether writes are synced"},
-	"PidNS":             {tried: one(func(r *podman.CreateRequest) { r.PidNS.Mode = "host" }, "namespace:pid")},
-	"UtsNS":             {tried: one(func(r *podman.CreateRequest) { r.UtsNS.Mode, r.Hostname = "host", "" }, "namespace:uts")},
+	"PidNS":             {tried: one(func(r *podman.CreateRequest) { r.PidNS.Mode = "host" }, "linux.namespaces[pid]", "namespace:pid")},
+	"UtsNS":             {tried: one(func(r *podman.CreateRequest) { r.UtsNS.Mode, r.Hostname = "host", "" }, "linux.namespaces[uts]", "namespace:uts")},
 	"IpcNS": {tried: map[string]weaken{"": {
-		edit: func(r *podman.CreateRequest) { r.IpcNS.Mode = "host" }, caught: []string{"namespace:ipc"}, refused: "/dev/mqueue",
+		edit: func(r *podman.CreateRequest) { r.IpcNS.Mode = "host" }, differs: "linux.namespaces[ipc]", caught: []string{"namespace:ipc"}, refused: "/dev/mqueue",
 	}}},
-	"CgroupNS": {tried: one(func(r *podman.CreateRequest) { r.CgroupNS.Mode = "host" }, "namespace:cgroup")},
+	"CgroupNS": {tried: one(func(r *podman.CreateRequest) { r.CgroupNS.Mode = "host" }, "linux.namespaces[cgroup]", "namespace:cgroup")},
 	"UserNS":   {none: "a rootless engine has no user namespace to give that maps more than its own"},
 	"NetNS": {tried: map[string]weaken{
-		"host":       {edit: func(r *podman.CreateRequest) { r.NetNS.Mode = "host" }, caught: []string{"network", "namespace:net"}},
-		"the engine": {edit: func(r *podman.CreateRequest) { r.NetNS.Mode = "" }, caught: []string{"network"}},
+		"host":       {edit: func(r *podman.CreateRequest) { r.NetNS.Mode = "host" }, differs: "linux.namespaces[network]", caught: []string{"network", "namespace:net"}},
+		"the engine": {edit: func(r *podman.CreateRequest) { r.NetNS.Mode = "" }, differs: "linux.namespaces[network].path", caught: []string{"network"}},
 	}},
 	"BaseHostsFile": {none: "names of the host's network, of no use without one"},
-	"Sysctl":        {none: "a shard's spec has none"},
-	"Resources":     {none: "limits are checked apart from protections, and tested where they are in force"},
-	"Rlimits":       {tried: one(func(r *podman.CreateRequest) { r.Rlimits = nil }, "core_dumps")},
-	"OOMScoreAdj":   {none: "a shard's spec has none"},
+	"Sysctl":        {tried: one(func(r *podman.CreateRequest) { r.Sysctl = map[string]string{"net.ipv4.ip_forward": "1"} }, "linux.sysctl.net.ipv4.ip_forward")},
+	"Resources": {tried: map[string]weaken{ // limits are checked apart from protections
+		"memory": {edit: func(r *podman.CreateRequest) { r.Resources.Memory = nil }, differs: "linux.resources.memory"},
+		"pids":   {edit: func(r *podman.CreateRequest) { r.Resources.Pids = nil }, differs: "linux.resources.pids"},
+	}},
+	"Rlimits":     {tried: one(func(r *podman.CreateRequest) { r.Rlimits = nil }, "process.rlimits[RLIMIT_CORE]", "core_dumps")},
+	"OOMScoreAdj": {tried: one(func(r *podman.CreateRequest) { r.OOMScoreAdj = new(int); *r.OOMScoreAdj = 500 }, "process.oomScoreAdj")},
 }
 
-func one(edit func(*podman.CreateRequest), caught ...string) map[string]weaken {
-	return map[string]weaken{"": {edit: edit, caught: caught}}
+func one(edit func(*podman.CreateRequest), differs string, caught ...string) map[string]weaken {
+	return map[string]weaken{"": {edit: edit, differs: differs, caught: caught}}
 }
 
 // mounts takes out each of the spec's mounts, and each option from all that have it.
@@ -113,20 +117,24 @@ func mounts() map[string]weaken {
 	for _, m := range selfcheck.FromSpec(spec, backends.NetworkNone).Tmpfs {
 		all["without "+m.Path] = weaken{edit: func(r *podman.CreateRequest) {
 			r.Mounts = slices.DeleteFunc(r.Mounts, func(x specs.Mount) bool { return x.Destination == m.Path })
-		}, caught: []string{"mount:" + m.Path + lost[m.Path]}}
+		}, differs: "mounts[" + m.Path + "]", caught: []string{"mount:" + m.Path + lost[m.Path]}}
 	}
-	for option, w := range map[string]struct{ instead, check string }{
-		"nosuid": {"suid", oci.Home + ":nosuid"}, "nodev": {"dev", oci.Home + ":nodev"}, "noexec": {"exec", oci.RunDir + ":noexec"},
-		"mode": {"", oci.Home + ":mode"}, "size": {"", oci.Home + ":size"}, "U": {"", oci.Home + ":uid"},
+	for option, w := range map[string]struct{ instead, path, check string }{
+		"nosuid": {"suid", oci.Home, "nosuid"}, "nodev": {"dev", oci.Home, "nodev"}, "noexec": {"exec", oci.RunDir, "noexec"},
+		"mode": {"", oci.Home, "mode"}, "size": {"", oci.Home, "size"}, "U": {"", oci.Home, "uid"},
 	} {
-		all["option "+option] = weaken{edit: editMountOption(option, w.instead), caught: []string{"mount:" + w.check}}
+		all["option "+option] = weaken{
+			edit:    editMountOption(option, w.instead),
+			differs: fmt.Sprintf("mounts[%s].options[%s]", w.path, w.check),
+			caught:  []string{"mount:" + w.path + ":" + w.check},
+		}
 	}
 	all["a bind mount"] = weaken{edit: func(r *podman.CreateRequest) {
 		r.Mounts = append(r.Mounts, specs.Mount{Destination: "/mnt", Type: "bind", Source: "/etc", Options: []string{"rbind"}})
-	}, caught: []string{"mounts:unexpected"}}
+	}, differs: "mounts[/mnt]", caught: []string{"mounts:unexpected"}}
 	all["a shared mount"] = weaken{edit: func(r *podman.CreateRequest) {
 		r.Mounts = append(r.Mounts, specs.Mount{Destination: "/mnt", Type: "bind", Source: "/etc", Options: []string{"rbind", "rshared"}})
-	}, caught: []string{"mounts:propagation"}}
+	}, differs: "mounts[/mnt]", caught: []string{"mounts:propagation"}}
 	return all
 }
 
@@ -147,9 +155,9 @@ func editMountOption(option, instead string) func(*podman.CreateRequest) {
 	}
 }
 
-// TestSelfCheckCatches takes each protection out of what is sent to Podman, one at a time, and has a
-// real shard find it.
-func TestSelfCheckCatches(t *testing.T) {
+// TestTakenOut takes each protection out of what is sent to Podman, one at a time: the runtime's config must
+// differ there, and a real shard find it.
+func TestTakenOut(t *testing.T) {
 	fields := reflect.TypeFor[podman.CreateRequest]()
 	for i := range fields.NumField() {
 		if _, ok := hardening[fields.Field(i).Name]; !ok {
@@ -210,10 +218,16 @@ func (r rig) weakened(t *testing.T, expect selfcheck.Expect, w weaken) {
 		}
 		return
 	}
-	missing := r.missing(t, expect, w.edit)
+	r.edited(t, w.edit)
+	e := r.parity(t)
+	s := e.Started(t)
 	if major < w.since { // it ignores the field, as every one that it doesn't know
-		w.caught = nil
+		w.differs, w.caught = "", nil
 	}
+	if d := e.Differences(t, s); w.differs == "" && len(d) > 0 || w.differs != "" && !parity.Names(d, w.differs) {
+		t.Errorf("the config differs in %v, want %q", d, w.differs)
+	}
+	missing := selfcheck.Missing(parity.SelfCheck(t, s, expect).Protections)
 	if w.caught == nil && len(missing) > 0 {
 		t.Errorf("missing: %v", missing)
 	}
@@ -235,27 +249,7 @@ func (r rig) edited(t *testing.T, edit func(*podman.CreateRequest)) {
 func (r rig) missing(t *testing.T, expect selfcheck.Expect, edit func(*podman.CreateRequest)) []string {
 	t.Helper()
 	r.edited(t, edit)
-	return selfcheck.Missing(selfChecked(t, r.start(t, r.config(t, oci.ShardSpec{})), expect).Protections)
-}
-
-func selfChecked(t *testing.T, s backends.Shard, expect selfcheck.Expect) selfcheck.Report {
-	t.Helper()
-	in, err := json.Marshal(expect)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out, stderr bytes.Buffer
-	st, err := s.Exec(t.Context(), backends.Process{
-		Args: []string{oci.WorkerPath, "selfcheck"}, Stdin: bytes.NewReader(in), Stdout: &out, Stderr: &stderr,
-	})
-	if err != nil || st.Code != 0 {
-		t.Fatalf("selfcheck: %v, %v: %s", st, err, stderr.Bytes())
-	}
-	var report selfcheck.Report
-	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
-		t.Fatal(err)
-	}
-	return report
+	return selfcheck.Missing(parity.SelfCheck(t, r.start(t, r.config(t, oci.ShardSpec{})), expect).Protections)
 }
 
 // TestSelfCheckSeesProfile brings an image with an allow-all profile in the label past Create, which
