@@ -3,14 +3,13 @@ package worker
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/internal/shardproto"
 	"github.com/berth-run/berth/session/client"
+	"github.com/berth-run/berth/session/client/evidence"
 )
 
 // closeWait bounds the clean-up after a batch, which goes on when the batch was cancelled.
@@ -52,8 +51,8 @@ func (c *collection) open(i int, b shardproto.Batch) (client.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	evidence := filepath.Join(c.w.folders.evidence(), fmt.Sprint(i))
-	if err := makePrivate(evidence); err != nil {
+	dir := c.w.folders.batchEvidence(i)
+	if err := makePrivate(dir); err != nil {
 		return nil, code.Errorf(code.EvidenceDirUnsafe, "%w", err)
 	}
 	servers := slices.Clone(first.Input.Servers)
@@ -62,7 +61,7 @@ func (c *collection) open(i int, b shardproto.Batch) (client.Session, error) {
 	}
 	return app.Open(c.ctx, client.Batch{
 		Variant: b.Variant, Model: first.Config.Model, Options: first.Config.Options,
-		Servers: servers, Inference: c.inference(), Trials: len(b.Requests), EvidenceDir: evidence,
+		Servers: servers, Inference: c.inference(), Trials: len(b.Requests), EvidenceDir: dir,
 	})
 }
 
@@ -82,8 +81,11 @@ func (c *collection) failBatch(i int, b shardproto.Batch, err error) {
 		return
 	}
 	kind := codeOf(err)
+	kept := map[string]any{"artifacts": evidence.List(c.w.folders.batchEvidence(i))}
 	for j, r := range b.Requests {
-		c.report(i, j, keyOf(b, r), client.Result{FailureKind: kind, Error: c.w.opts.Redact.String(code.Detail(err)), Infrastructure: true})
+		c.report(i, j, keyOf(b, r), client.Result{
+			FailureKind: kind, Error: c.w.opts.Redact.String(code.Detail(err)), Infrastructure: true, Metadata: kept,
+		})
 	}
 }
 

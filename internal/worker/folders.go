@@ -42,6 +42,9 @@ func makePrivate(dir string) error {
 
 func (f folders) evidence() string { return filepath.Join(f.results, "evidence") }
 
+// batchEvidence is the evidence of the batch with an index.
+func (f folders) batchEvidence(i int) string { return filepath.Join(f.evidence(), fmt.Sprint(i)) }
+
 // bundleMax bounds a bundle, which holds every prompt of the shard.
 const bundleMax = 256 << 20
 

@@ -13,6 +13,7 @@ import (
 	"github.com/berth-run/berth/session/client/chatgpt/driver"
 	"github.com/berth-run/berth/session/client/codexconfig"
 	"github.com/berth-run/berth/session/client/engine"
+	"github.com/berth-run/berth/session/client/evidence"
 	"github.com/berth-run/berth/session/client/process"
 	"github.com/berth-run/berth/session/client/turn"
 )
@@ -31,8 +32,11 @@ type batch struct {
 	desktop   desktop
 	env       environment
 	readiness client.Readiness
-	app       *app           // nil while none runs
-	prepared  driver.Receipt // of the last Prepare
+	app       *app            // nil while none runs
+	prepared  driver.Receipt  // of the last Prepare
+	handoffs  []evidence.Step // to the present app
+	unready   evidence.Folder // what showed why the app, or the batch, didn't get ready
+	said      []said          // by the trials so far
 
 	mu      sync.Mutex
 	cases   int   // so far
@@ -87,7 +91,7 @@ func (s *batch) enter(ctx context.Context) (err error) {
 // bringUp starts the app and takes it to an empty composer. Where it fails the app is ended, and what
 // showed why is kept.
 func (s *batch) bringUp(ctx context.Context) error {
-	s.prepared = driver.Receipt{}
+	s.prepared, s.handoffs = driver.Receipt{}, nil
 	err := s.life.step(StepAppStart, func() error { return s.startApp(ctx) })
 	if err == nil {
 		err = s.life.step(StepPrepare, func() error { return s.prepare(ctx) })
@@ -95,7 +99,8 @@ func (s *batch) bringUp(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	s.keepPrepare()
+	s.unready = evidence.Folder{}
+	s.keepUnready()
 	return errors.Join(err, s.stopApp(ctx))
 }
 

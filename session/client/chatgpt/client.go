@@ -66,6 +66,7 @@ func (c *Client) Open(ctx context.Context, b client.Batch) (client.Session, erro
 	}
 	s := newBatch(c, b, settings)
 	if err := s.setUp(ctx); err != nil {
+		s.keepUnready() // unless bringUp did
 		err = s.clean(err)
 		return nil, errors.Join(err, s.Close(context.WithoutCancel(ctx)))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/berth-run/berth/internal/code"
@@ -42,27 +43,39 @@ func label(err error, submitted bool) string {
 	return labelTurn
 }
 
-func (r *run) keepFailure(label string) {
-	r.failure = evidence.Folder{Root: r.s.batch.EvidenceDir, Name: r.trial.CaseID + "-" + label, Redact: r.s.redact}
-	r.s.keepScreen(&r.failure, label)
+// folder is for a trial's evidence.
+func (r *run) folder(name string) evidence.Folder {
+	return evidence.Folder{Root: r.s.batch.EvidenceDir, Name: name, Redact: r.s.redact, Also: r.s.others(r.trial)}
 }
 
-// keepPrepare keeps what showed why the app didn't come to its composer.
-func (s *batch) keepPrepare() {
-	f := &evidence.Folder{Root: s.batch.EvidenceDir, Name: labelPrepare, Redact: s.redact}
-	if picture := s.keepScreen(f, labelPrepare); picture != nil {
+// keepFailure keeps all that may tell why a trial failed in one folder; its record is there by now.
+func (r *run) keepFailure(label string) {
+	r.s.keepScreen(&r.kept, label)
+	keepSteps(&r.kept, r.allSteps())
+}
+
+// keepUnready keeps what showed why the app didn't come to its composer, or why there is none, once.
+func (s *batch) keepUnready() {
+	if len(s.unready.Kept()) > 0 {
+		return
+	}
+	s.unready = evidence.Folder{Root: s.batch.EvidenceDir, Name: labelPrepare, Redact: s.redact, Also: s.others(client.Trial{})}
+	if picture := s.keepScreen(&s.unready, labelPrepare); picture != nil {
 		s.life.screenshot = picture.Path
 	}
+	steps := s.steps()
+	slices.SortStableFunc(steps, func(a, b evidence.Step) int { return a.At.Compare(b.At) })
+	keepSteps(&s.unready, steps)
 }
 
 // keepScreen keeps a picture of the screen, the tree of the app's window and what the app said, as far
 // as they can be had: evidence never changes an outcome.
 func (s *batch) keepScreen(f *evidence.Folder, label string) (picture *evidence.Artifact) {
-	if s.app == nil {
-		return nil
-	}
-	if s.desktop.Err() == nil {
+	if s.desktop != nil && s.desktop.Err() == nil {
 		picture, _ = f.Raw(label+screenshotFile, s.writeScreenshot)
+	}
+	if s.app == nil {
+		return picture
 	}
 	if s.app.window != nil && s.app.alive.Err() == nil {
 		_, _ = f.Text(treeFile, s.writeTree)
@@ -74,7 +87,7 @@ func (s *batch) keepScreen(f *evidence.Folder, label string) (picture *evidence.
 func (s *batch) writeScreenshot(w io.Writer) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lookLimit)
 	defer cancel()
-	d, err := x11.Open(ctx, s.env["DISPLAY"])
+	d, err := x11.Open(ctx, newEnvironment(&profile{}, s.desktop.Env(), nil)["DISPLAY"])
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/session/client/process"
@@ -28,7 +29,10 @@ func (s *batch) handOff(ctx context.Context, draft string) error {
 	limit := s.client.opts.Limits.Handoff
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the second start hasn't ended after %v", limit))
 	defer cancel()
-	if err := s.secondStart(ctx, link); err != nil {
+	at := time.Now()
+	exit, err := s.secondStart(ctx, link)
+	s.handedOff(at, exitOf(exit, err), err)
+	if err != nil {
 		return code.Errorf(code.URLHandoffFailed, "%w", err)
 	}
 	if a.process.Exit() != "" {
@@ -38,13 +42,13 @@ func (s *batch) handOff(ctx context.Context, draft string) error {
 }
 
 // secondStart runs the app with a link. It has a mark of its own: with it nothing of the app is ended.
-func (s *batch) secondStart(ctx context.Context, link string) error {
+func (s *batch) secondStart(ctx context.Context, link string) (exit string, err error) {
 	p, err := process.Start(process.Spec{
 		Path: s.client.opts.AppPath, Args: append(append([]string{}, flags...), link),
 		Dir: s.profile.dir, Env: s.env.plain(), Joined: true,
 	})
 	if err != nil {
-		return err
+		return "", err
 	}
 	select {
 	case <-p.Done():
@@ -55,5 +59,5 @@ func (s *batch) secondStart(ctx context.Context, link string) error {
 	if err == nil && p.Exit() != "exit status 0" {
 		err = fmt.Errorf("the second start ended with %s%s", p.Exit(), lastWord(s.redact, p.Stderr()))
 	}
-	return err
+	return p.Exit(), err
 }

@@ -25,7 +25,7 @@ const plain = `{}`
 
 // failureFiles are the evidence of a trial that failed after its record was found.
 func failureFiles(label string) []string {
-	return []string{"matched-rollout", label + "-screenshot.png", "accessibility-tree.txt", "chatgpt-app.log"}
+	return []string{"matched-rollout", label + "-screenshot.png", "accessibility-tree.txt", "chatgpt-app.log", "steps.jsonl"}
 }
 
 // TestStalledThenNext: a trial whose turn stands still fails; the app is started anew with the same
@@ -176,8 +176,8 @@ func TestOpenFails(t *testing.T) {
 	}{
 		"a screen that nobody knows": {`{"screens": [{"kind": "unknown", "title": "What's new"}]}`, (*rig).waitLess, code.StateTransitionUnobserved, "", true},
 		"an app that ends":           {`{"splash": {"crash": "exit", "delayMs": 60000}}`, func(*rig) {}, code.AppExited, "exit status 133", true},
-		"a locked keyring":           {plain, (*rig).lockKeyring, code.KeyringLocked, "login keyring is locked", false},
-		"a profile that is there":    {plain, func(r *rig) { must(r.t, os.Mkdir(r.client.opts.Home, 0o700)) }, code.HomeNotFresh, "is there already", false},
+		"a locked keyring":           {plain, (*rig).lockKeyring, code.KeyringLocked, "login keyring is locked", true},
+		"a profile that is there":    {plain, func(r *rig) { must(r.t, os.Mkdir(r.client.opts.Home, 0o700)) }, code.HomeNotFresh, "is there already", true},
 		"no app":                     {plain, func(r *rig) { r.client.opts.AppPath = "/no/such/app" }, code.AppPathInvalid, "/no/such/app", false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -17,8 +17,12 @@ import (
 func (r *run) finish(err error) error {
 	engine.NoteToken(r.s.batch.Inference, r.s.redact)
 	_ = r.timed(StepEvidence, func() error {
-		err = r.record(err)
-		if r.spoilt(err) {
+		err = r.judge(err)
+		r.kept = r.folder(r.trial.CaseID)
+		if err != nil {
+			r.kept = r.folder(r.trial.CaseID + "-" + label(err, r.submitted))
+		}
+		if err = r.record(err); err != nil {
 			r.keepFailure(label(err, r.submitted))
 		}
 		return nil
@@ -33,13 +37,29 @@ func (r *run) finish(err error) error {
 // spoilt tells whether a trial leaves an app behind that the next one shouldn't have.
 func (r *run) spoilt(err error) bool { return err != nil && !errors.Is(err, turn.ErrMeasure) }
 
-// record judges the turn and keeps a copy of its record. With no copy a trial can't pass.
+// judge holds the turn against what the variant asks.
+func (r *run) judge(err error) error {
+	if err == nil && r.bound != nil {
+		err = r.s.rules().Judge(r.bound.Turn)
+	}
+	return err
+}
+
+// unready keeps what there is to tell of a trial that didn't come to its prompt: why the app wasn't ready,
+// or else what was asked.
+func (r *run) unready(err error) {
+	if len(r.s.unready.Kept()) > 0 {
+		r.kept = r.s.unready
+		return
+	}
+	r.kept = r.folder(r.trial.CaseID + "-" + label(err, false))
+	keepSteps(&r.kept, r.allSteps())
+}
+
+// record keeps a copy of the turn's record. With no copy a trial can't pass.
 func (r *run) record(err error) error {
 	if r.bound == nil {
 		return err
-	}
-	if err == nil {
-		err = r.s.rules().Judge(r.bound.Turn)
 	}
 	r.steps[StepCodexTurn] = milliseconds(r.bound.Turn.Duration)
 	var keep error
@@ -64,7 +84,7 @@ func (r *run) metadata(res client.Result) map[string]any {
 	m := map[string]any{
 		"driver":           provider,
 		"failureKind":      nil,
-		"artifacts":        append(r.kept.Kept(), r.failure.Kept()...),
+		"artifacts":        r.kept.Kept(),
 		"correlation":      turn.Correlation(r.trial.Prompt, r.bound),
 		"traceConfidence":  confidence,
 		"traceLimitations": limitations,

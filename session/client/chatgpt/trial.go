@@ -25,17 +25,18 @@ type run struct {
 	receipt   *driver.Receipt // of the Submit, nil when it didn't come to that
 	submitted bool
 	bound     *rollout.Bound
-	kept      evidence.Folder
+	binder    *rollout.Binder
+	timings   []evidence.Step
+	kept      evidence.Folder    // its record, and if it failed what may show why
 	rollout   *evidence.Artifact // the copy of the bound record
-	failure   evidence.Folder    // what showed why it failed
 }
 
 // Run does one trial. When the one before failed, the app is started anew first, which isn't counted.
 func (s *batch) Run(ctx context.Context, t client.Trial) client.Result {
 	r := &run{
 		s: s, trial: t, index: s.next(), start: time.Now(),
-		kept: evidence.Folder{Root: s.batch.EvidenceDir, Name: t.CaseID, Redact: s.redact},
 	}
+	defer r.note()
 	err := r.possible()
 	if err == nil {
 		err = cancelled(ctx, s.recover(ctx))
@@ -44,6 +45,8 @@ func (s *batch) Run(ctx context.Context, t client.Trial) client.Result {
 	if err == nil {
 		r.start = time.Now()
 		err = r.finish(r.bounded(ctx))
+	} else {
+		r.unready(err)
 	}
 	return r.result(err)
 }
@@ -106,6 +109,7 @@ func (r *run) timed(step string, do func() error) error {
 	start := time.Now()
 	err := do()
 	r.steps[step] = milliseconds(time.Since(start))
+	r.timings = append(r.timings, evidence.Step{At: start, What: evidence.Timed, Name: step, Ms: r.steps[step], Error: code.Of(err)})
 	return err
 }
 
@@ -119,6 +123,7 @@ func (r *run) perform(ctx context.Context) error {
 		Originator: originator(r.s.settings.Surface), Prompt: r.trial.Prompt, Allowed: matches,
 		Since: time.Now(), Labels: codexconfig.Labels(r.s.batch.Servers),
 	})
+	r.binder = binder
 	sent := r.timed(StepSubmit, func() error { return r.submit(ctx) })
 	if !r.submitted {
 		return sent

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -35,6 +36,8 @@ type Folder struct {
 	// Name begins the folder's name; any text will do.
 	Name   string
 	Redact *redact.Set
+	// Also, if not nil, is taken out besides: what is no secret, and another trial's or the user's own.
+	Also *redact.Set
 
 	dir  string
 	kept []Artifact
@@ -78,8 +81,9 @@ func openRecord(path string) (*os.File, error) {
 // Text writes a new file, redacted.
 func (f *Folder) Text(name string, write func(io.Writer) error) (*Artifact, error) {
 	return f.save(name, func(w io.Writer) error {
-		clean := f.Redact.Writer(w)
-		return errors.Join(write(clean), clean.Close())
+		also := f.Also.Writer(w)
+		clean := f.Redact.Writer(also)
+		return errors.Join(write(clean), clean.Close(), also.Close())
 	})
 }
 
@@ -126,4 +130,34 @@ func segment(id string) string {
 		s = "case" + s
 	}
 	return s
+}
+
+// List describes what is kept in a batch's evidence folder, as far as it can be read.
+func List(root string) []Artifact {
+	all := []Artifact{}
+	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return nil // what can't be read isn't told of
+		}
+		if a, err := describe(root, path); err == nil {
+			all = append(all, a)
+		}
+		return nil
+	})
+	return all
+}
+
+func describe(root, path string) (Artifact, error) {
+	f, _, err := private.Open(path)
+	if err != nil {
+		return Artifact{}, err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	n, err := io.Copy(sum, f)
+	if err != nil {
+		return Artifact{}, err
+	}
+	rel, err := filepath.Rel(root, path)
+	return Artifact{Path: rel, SHA256: hex.EncodeToString(sum.Sum(nil)), Bytes: n}, err
 }
