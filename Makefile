@@ -51,14 +51,14 @@ check: ## format, vet, import directions and the unit tests; no engine needed
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
 	  [ -z "$$unformatted" ] || { echo "not gofmt'ed (make fmt):"; echo "$$unformatted"; exit 1; }
 	@go vet ./... $(EXTRA)
-	@if [ -x $(GOLANGCI) ]; then $(GOLANGCI) run; else echo "golangci-lint $(GOLANGCI_VERSION) isn't installed ('make lint' does it); the import directions are tested all the same"; fi
+	@if [ -x $(GOLANGCI) ]; then $(GOLANGCI) run --allow-parallel-runners; else echo "golangci-lint $(GOLANGCI_VERSION) isn't installed ('make lint' does it); the import directions are tested all the same"; fi
 	@go test -short ./... $(EXTRA)
 
 spectest: ## hold Podman's create request against Podman's own type; `make test` does it too
 	@scripts/spectest
 
 lint: $(GOLANGCI) ## golangci-lint, built once and kept in the user's cache
-	@$(GOLANGCI) run
+	@$(GOLANGCI) run --allow-parallel-runners
 
 fmt: ## gofmt everything
 	@gofmt -w $$(git ls-files -co --exclude-standard '*.go')

@@ -11,27 +11,7 @@ import (
 )
 
 // TestInterrupt: the first Ctrl-C cancels the trial under way and keeps what has finished.
-func TestInterrupt(t *testing.T) { interrupted(rig.RunMidway(t)) }
-
-// interrupted interrupts a run once.
-func interrupted(m rig.Midway) {
-	t := m.T
-	m.Run.Interrupt()
-	r := m.Run.Wait()
-	r.Expect(t, 4, "ending; what has finished is kept", "cancelling")
-	r.Ended(t, "passed", "infra", "missing")
-	if kind := rig.FailureKind(r.Trials(t)["second"]); kind != string(code.Cancelled) {
-		t.Errorf("failure kind %q", kind)
-	}
-	r.Missing(t, "third", "cancelled before it ran")
-	if got := r.Record(t).Phases.Collect; got != "partial" {
-		t.Errorf("collect is %s", got)
-	}
-	if !rig.HasLine(r.Stdout, "Report:") {
-		t.Errorf("no summary:\n%s", r.Stdout)
-	}
-	m.NothingLeft()
-}
+func TestInterrupt(t *testing.T) { rig.RunMidway(t).Interrupted() }
 
 // TestInterruptTwice: the second Ctrl-C ends at once. The worker is stopped before, so that it can't
 // be done with the first.

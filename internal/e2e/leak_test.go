@@ -3,32 +3,14 @@ package e2e
 import (
 	"crypto/rand"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/berth-run/berth/internal/e2e/rig"
 	"github.com/berth-run/berth/internal/leak"
 	"github.com/berth-run/berth/internal/redact"
-	"github.com/berth-run/berth/internal/results"
 	"github.com/berth-run/berth/internal/runner"
 )
-
-// tokenFile is the one place where a shard may have its credential.
-const tokenFile = "/run/berth/tokens/inference"
-
-// printing is a script whose model has the agent print its token in every form that a shell can give
-// it, and then says it.
-const printing = `{"models": ["gpt-5.5", "gpt-6-luna"], "rules": [
-  {"match": {"contains": "print it"}, "steps": [
-    {"text": "I look.", "command": {"cmd": "t=$(cat ` + tokenFile + `); echo $t; for p in '' x xx; do printf %s%s \"$p\" $t | base64 -w0; echo; done; printf %s $t | od -An -v -tx1 | tr -d ' \\n'; echo; env; cat ~/.codex/config.toml >&2"}},
-    {"text": "It is {{output}}"}]},
-  {"steps": [{"text": "{{prompt}}"}]}]}`
-
-// forms are how often the token is in what printing prints.
-const forms = 5
 
 // TestNoLeak runs an eval whose agents print their token, and looks for it everywhere: with a trial
 // in the middle, and when all is over. Package leak's own tests show that it would be found.
@@ -43,7 +25,7 @@ func noLeak(t *testing.T, mode string) {
 		eval["variants"] = []rig.Object{{"name": "classic", "model": rig.Classic}, {"name": "code", "model": rig.CodeMode, "inputTemplate": "{{input}}, and code"}}
 	})
 	p.Options = append(p.Options, "credential="+mode)
-	g := p.NewGate(printing)
+	g := p.NewGate(rig.Printing)
 	token, err := g.Token.Current()
 	if err != nil {
 		t.Fatal(err)
@@ -57,11 +39,11 @@ func noLeak(t *testing.T, mode string) {
 		t.Fatalf("shards %v", up)
 	}
 	secrets := []leak.Secret{{Name: "the token", Value: token}}
-	want := []leak.Finding{{Place: legal, Secret: "the token", Form: redact.FormPlain}}
+	want := []leak.Finding{{Place: rig.Legal, Secret: "the token", Form: redact.FormPlain}}
 	if mode == runner.CredentialBroker {
-		ticket := rig.PodmanDo(t, "exec", up[0].ID, "cat", tokenFile)
+		ticket := rig.PodmanDo(t, "exec", up[0].ID, "cat", rig.TokenFile)
 		secrets = append(secrets, leak.Secret{Name: "the ticket", Value: ticket})
-		want = []leak.Finding{{Place: legal, Secret: "the ticket", Form: redact.FormPlain}}
+		want = []leak.Finding{{Place: rig.Legal, Secret: "the ticket", Form: redact.FormPlain}}
 	}
 	s := leak.New(secrets...)
 	if err := s.Container(t.Context(), up[0].ID); err != nil {
@@ -71,13 +53,13 @@ func noLeak(t *testing.T, mode string) {
 		if err := s.Image(t.Context(), rig.Image); err != nil {
 			t.Fatal(err)
 		}
-		wantLooked(t, s, "image inspect", "image: ")
+		rig.WantLooked(t, s, "image inspect", "image: ")
 	}
 	p.LookAround(s, c, g, mode)
 	if got := s.Found(); !slices.Equal(got, want) {
 		t.Errorf("in the middle: found %v, want %v", got, want)
 	}
-	wantLooked(t, s, "container inspect", legal, "shard: /home/berth: ", "shard: /tmp: ",
+	rig.WantLooked(t, s, "container inspect", rig.Legal, "shard: /home/berth: ", "shard: /tmp: ",
 		"engine: containers: ", "engine: database: ", fmt.Sprintf("process %d berth: environ", c.Cmd.Process.Pid),
 		"run: run.json", "stderr", "gateway")
 
@@ -85,7 +67,7 @@ func noLeak(t *testing.T, mode string) {
 	r := c.Wait()
 	r.Expect(t, 0)
 	if mode == runner.CredentialFile { // the gateway knows no ticket
-		checkPrinted(t, g)
+		rig.CheckPrinted(t, g)
 	}
 	after := leak.New(secrets...)
 	if err := after.Engine(t.Context()); err != nil {
@@ -96,69 +78,9 @@ func noLeak(t *testing.T, mode string) {
 	if got := after.Found(); len(got) > 0 {
 		t.Errorf("afterwards: found %v", got)
 	}
-	wantLooked(t, after, "engine: database: ", "process ", "run: run.json", "run: traces/", "run: artifacts/", "run: results.json",
+	rig.WantLooked(t, after, "engine: database: ", "process ", "run: run.json", "run: traces/", "run: artifacts/", "run: results.json",
 		"run: summary.json", "run: report/index.html", "run: report/data.js", "stdout", "stderr", "gateway")
-	checkMasked(t, p, runID)
-}
-
-// legal is the token's place as a finding names it.
-const legal = "shard: /run/berth: tokens/inference"
-
-func wantLooked(t *testing.T, s *leak.Scanner, places ...string) {
-	t.Helper()
-	for _, place := range places {
-		if s.Looked(place) == 0 {
-			t.Errorf("nothing was read of %q", place)
-		}
-	}
-}
-
-// checkPrinted: the agents did print, so what wasn't found was masked and not absent.
-func checkPrinted(t *testing.T, g *rig.Gate) {
-	t.Helper()
-	n := 0
-	for _, e := range g.Entries() {
-		if strings.Count(e.Output, redact.Mask) >= forms {
-			n++
-		}
-	}
-	if n != 2 {
-		t.Errorf("%d tool outputs in the gateway's log have the token masked, want one a variant:\n%s", n, g.Logged())
-	}
-}
-
-// checkMasked: nor was it absent from the results, and the evidence is what its record says.
-func checkMasked(t *testing.T, p *rig.Project, runID string) {
-	t.Helper()
-	run, err := results.Open(p.Path("out"), runID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	trials, err := run.Trials()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for k, trial := range trials {
-		if k.CaseID != "prints" {
-			continue
-		}
-		if n := strings.Count(trial.Trace.FinalText, redact.Mask); n < forms {
-			t.Errorf("%v: the final text has %d masks, want %d: %s", k, n, forms, trial.Trace.FinalText)
-		}
-	}
-	rollouts, err := filepath.Glob(p.Path("out/runs/" + runID + "/artifacts/*/*/prints-*/matched-*"))
-	if err != nil || len(rollouts) != 2 {
-		t.Fatalf("rollouts %v, %v", rollouts, err)
-	}
-	for _, path := range rollouts {
-		body, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := strings.Count(string(body), redact.Mask); n < 2*forms { // the output, and the text
-			t.Errorf("%s has %d masks", path, n)
-		}
-	}
+	rig.CheckMasked(t, p, runID)
 }
 
 // TestServerTokenWithNoServer hands a bearer to a shard whose MCP server doesn't answer: the way of
@@ -206,12 +128,12 @@ func TestKeyInEnvironment(t *testing.T) {
 	p.LookAround(s, c, g, runner.CredentialFile)
 	want := []leak.Finding{
 		{Place: fmt.Sprintf("process %d berth: environ", c.Cmd.Process.Pid), Secret: "the key", Form: redact.FormPlain},
-		{Place: legal, Secret: "the key", Form: redact.FormPlain},
+		{Place: rig.Legal, Secret: "the key", Form: redact.FormPlain},
 	}
 	if got := s.Found(); !slices.Equal(got, want) {
 		t.Errorf("found %v, want %v", got, want)
 	}
-	wantLooked(t, s, "process ", "container inspect")
+	rig.WantLooked(t, s, "process ", "container inspect")
 	close(held.Release)
 	c.Wait().Expect(t, 0)
 }

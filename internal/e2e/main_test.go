@@ -8,6 +8,5 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	serveWiki()
 	os.Exit(rig.Main(m))
 }

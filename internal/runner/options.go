@@ -143,9 +143,10 @@ func find(name string) (option, bool) {
 // Given is what the user set, for the run record.
 func (o Options) Given() map[string]string { return o.given }
 
-// RunHelp is what a run follows, as lines for a command's help; SetUpHelp what set-up does.
+// RunHelp is what a run follows, as lines for a command's help.
 func RunHelp() string { return help(runTable) }
 
+// SetUpHelp is RunHelp for set-up.
 func SetUpHelp() string { return help(setUpTable) }
 
 func help(table []option) string {

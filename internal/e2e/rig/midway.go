@@ -3,6 +3,8 @@ package rig
 import (
 	"maps"
 	"testing"
+
+	"github.com/berth-run/berth/internal/code"
 )
 
 // Midway is a run of three cases in one shard whose second trial is in the middle: its prompt has
@@ -36,6 +38,27 @@ func (p *Project) Midway(options ...string) Midway {
 	}
 	m.Shard = shards[0]
 	return m
+}
+
+// Interrupted interrupts the run once, and checks all that comes of it.
+func (m Midway) Interrupted() {
+	m.T.Helper()
+	t := m.T
+	m.Run.Interrupt()
+	r := m.Run.Wait()
+	r.Expect(t, 4, "ending; what has finished is kept", "cancelling")
+	r.Ended(t, "passed", "infra", "missing")
+	if kind := FailureKind(r.Trials(t)["second"]); kind != string(code.Cancelled) {
+		t.Errorf("failure kind %q", kind)
+	}
+	r.Missing(t, "third", "cancelled before it ran")
+	if got := r.Record(t).Phases.Collect; got != "partial" {
+		t.Errorf("collect is %s", got)
+	}
+	if !HasLine(r.Stdout, "Report:") {
+		t.Errorf("no summary:\n%s", r.Stdout)
+	}
+	m.NothingLeft()
 }
 
 // Ended checks the outcomes of the three cases.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/berth-run/berth/backends/podman"
@@ -36,8 +37,6 @@ var (
 	Prepared    Tools
 	prepare     = sync.OnceValue(setUp)
 	temporaries []string
-	// places bounds the tests that have shards up at a time: more make engines slow, not tests fast.
-	places = make(chan struct{}, 2)
 )
 
 // Main runs a package's tests, and removes what they share.
@@ -59,20 +58,12 @@ func use(t *testing.T) Tools {
 	return Prepared
 }
 
-// TakePlace lets a test have shards up beside one other such test.
-func TakePlace(t *testing.T) {
-	t.Helper()
-	testrig.NeedRootless(t)
-	t.Parallel()
-	places <- struct{}{}
-	t.Cleanup(func() { <-places })
-}
-
 // UseAlone is use for a test that has the engine for itself: every run of berth's sweeps away what it
 // is to find.
 func UseAlone(t *testing.T) Tools {
 	t.Helper()
 	testrig.NeedRootless(t)
+	haveEngineAlone(t)
 	if err := prepare(); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +82,13 @@ func BerthBinary(t *testing.T) string {
 	return Prepared.Berth
 }
 
+// setUp makes the image, one package's tests at a time: the next has nothing to do.
 func setUp() error {
+	l, err := lock("berth-e2e.setup", syscall.LOCK_EX)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
 	if err := WithoutImage(); err != nil {
 		return err
 	}

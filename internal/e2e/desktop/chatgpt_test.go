@@ -1,4 +1,4 @@
-package e2e
+package desktop
 
 import (
 	"encoding/json"
@@ -167,7 +167,7 @@ func appKilled(t *testing.T, suite string) {
 
 // TestChatGPTInterrupt: Ctrl-C ends an app on its desktop as it does one without.
 func TestChatGPTInterrupt(t *testing.T) {
-	interrupted(newChatGPT(t, testrig.Suites[0], rig.SayCases("first", "second", "third")).Midway())
+	newChatGPT(t, testrig.Suites[0], rig.SayCases("first", "second", "third")).Midway().Interrupted()
 }
 
 // TestKeyringFaults: an app that couldn't get at its secrets would sit on its splash for good. The run

@@ -1,4 +1,4 @@
-package e2e
+package desktop
 
 import (
 	"bytes"
@@ -36,7 +36,7 @@ func TestChatGPTNoLeak(t *testing.T) {
 	p.UseImage(withWiki(t, desktopImage(t, testrig.Suites[0])))
 	p.Options = append(p.Options, "network=none") // its server is in there
 	bearer := "wiki-" + rand.Text()
-	g := p.NewGate(printing)
+	g := p.NewGate(rig.Printing)
 	token, err := g.Token.Current()
 	if err != nil {
 		t.Fatal(err)
@@ -54,14 +54,14 @@ func TestChatGPTNoLeak(t *testing.T) {
 	p.LookAround(s, c, g, runner.CredentialFile)
 	checkBearer(p, s.Found())
 	checkItself(p, up[0])
-	wantLooked(t, s, "container inspect", legal, "shard: /home/berth: .local/share/keyrings/login.keyring",
+	rig.WantLooked(t, s, "container inspect", rig.Legal, "shard: /home/berth: .local/share/keyrings/login.keyring",
 		"shard: /home/berth: app/.codex/config.toml", "shard: /home/berth: app/.config/ChatGPT/", "shard: /tmp: ",
 		"engine: containers: ", "process ", "run: run.json", "stderr", "gateway")
 
 	close(held.Release)
 	r := c.Wait()
 	r.Expect(t, 0)
-	checkPrinted(t, g)
+	rig.CheckPrinted(t, g)
 	after := leak.New(secrets...)
 	if err := after.Engine(t.Context()); err != nil {
 		t.Fatal(err)
@@ -71,8 +71,8 @@ func TestChatGPTNoLeak(t *testing.T) {
 	if got := after.Found(); len(got) > 0 {
 		t.Errorf("afterwards: found %v", got)
 	}
-	wantLooked(t, after, "process ", "run: run.json", "run: traces/", "run: artifacts/", "run: report/data.js", "stdout", "stderr", "gateway")
-	checkMasked(t, p, runID)
+	rig.WantLooked(t, after, "process ", "run: run.json", "run: traces/", "run: artifacts/", "run: report/data.js", "stdout", "stderr", "gateway")
+	rig.CheckMasked(t, p, runID)
 	p.NothingLeft()
 }
 
@@ -80,7 +80,7 @@ func TestChatGPTNoLeak(t *testing.T) {
 // where an app must have it.
 func checkBearer(p *rig.Project, found []leak.Finding) {
 	p.T.Helper()
-	want := leak.Finding{Place: legal, Secret: "the token", Form: redact.FormPlain}
+	want := leak.Finding{Place: rig.Legal, Secret: "the token", Form: redact.FormPlain}
 	if !slices.Contains(found, want) {
 		p.T.Errorf("not found: %v", want)
 	}

@@ -1,4 +1,4 @@
-package e2e
+package desktop
 
 import (
 	"archive/tar"
@@ -94,7 +94,7 @@ func testFolder(t *testing.T, pkg, binary string) io.Reader {
 		t.Fatal(err)
 	}
 	files := map[string][]byte{path.Join(pkg, path.Base(pkg)+".test"): body}
-	data := os.DirFS(filepath.Join("../..", pkg))
+	data := os.DirFS(filepath.Join("../../..", pkg))
 	err = fs.WalkDir(data, "testdata", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			files[path.Join(pkg, name)], err = fs.ReadFile(data, name)
