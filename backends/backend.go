@@ -62,6 +62,8 @@ import (
 type Backend interface {
 	// Info asks the engine about itself. ErrUnavailable and ErrUnsupported name the cause and the way on.
 	Info(ctx context.Context) (Info, error)
+	// Memory tells what memory the machine that shards run on has at this moment.
+	Memory(ctx context.Context) (Memory, error)
 
 	// Image tells about an image the engine has; ErrNotFound otherwise. Nothing is ever pulled.
 	Image(ctx context.Context, ref string) (Image, error)
@@ -146,15 +148,26 @@ type Info struct {
 	Rootless bool
 	// Remote: the engine is on another machine (ssh, a Podman machine).
 	Remote bool
-	// OS and Arch of the machine that shards run on, as in GOOS and GOARCH.
+	// OS and Arch of the machine that shards run on, as in GOOS and GOARCH, and its CPUs; 0 where that
+	// can't be told.
 	OS   string
 	Arch string
+	CPUs int
 	// Controllers are the cgroup controllers the engine can use for a shard; limits that need others
 	// won't be in force.
 	Controllers  []string
 	Capabilities Capabilities
 	// Warnings tell what works on this engine, but badly: a line each, with the cause and the fix.
 	Warnings []string
+}
+
+// Memory is a machine's, in bytes. Where shards share a limit with others, as within a container that the
+// engine is in, it's what that limit leaves.
+type Memory struct {
+	Total int64
+	// Free is what shards could take. Of an engine on another machine it's what nobody uses at all, which
+	// leaves out what the kernel would give back of its caches.
+	Free int64
 }
 
 // Capabilities is what differs between engines, as data; tests skip a case by the field's name.

@@ -76,6 +76,9 @@ func (s ShardSpec) withDefaults() ShardSpec {
 	return s
 }
 
+// Memory is the limit that Spec sets, in bytes.
+func (s ShardSpec) Memory() int64 { return s.withDefaults().MemoryBytes }
+
 func orDefault(n, def int64) int64 {
 	if n == 0 {
 		return def

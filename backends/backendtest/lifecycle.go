@@ -44,6 +44,11 @@ var lifecycleCases = []testCase{
 		wantErr(t, "Create", err, cause)
 		e.create(t, c) // so the name is free
 	}},
+	{"memory of the machine", "", func(t *testing.T, e *env) {
+		if m, err := e.Memory(e.context(t)); err != nil || m.Free <= 0 || m.Free > m.Total {
+			t.Errorf("got %+v, %v", m, err)
+		}
+	}},
 	{"create: eight at once", "", testParallel},
 	{"state: exec before start", "", func(t *testing.T, e *env) {
 		s := e.create(t, e.config(t))

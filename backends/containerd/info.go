@@ -43,6 +43,7 @@ func (b *Backend) learn(ctx context.Context) error {
 		Rootless:     b.engine.rootless,
 		OS:           "linux",
 		Arch:         runtime.GOARCH, // a socket is this machine's
+		CPUs:         runtime.NumCPU(),
 		Controllers:  b.limits.controllers,
 		Capabilities: b.limits.capabilities(),
 		Warnings:     b.warnings(),

@@ -3,3 +3,5 @@
 package containerd
 
 func isRootless(string) bool { return false }
+
+func isOutside(string) bool { return false }

@@ -38,6 +38,8 @@ type Options struct {
 	Capabilities backends.Capabilities
 	Controllers  []string
 	Warnings     []string
+	// Memory is what Memory tells; nil is a machine with more than any test asks for.
+	Memory func() (backends.Memory, error)
 	// OnCreate and OnStart, if set, may fail a call before it has done anything.
 	OnCreate func(backends.Config) error
 	OnStart  func(id string) error
@@ -98,9 +100,17 @@ func (b *Backend) Kill(id string) error {
 func (b *Backend) Info(context.Context) (backends.Info, error) {
 	return backends.Info{
 		Name: "fake", Version: "1", Runtime: "goroutines", Rootless: true,
-		OS: "linux", Arch: runtime.GOARCH,
+		OS: "linux", Arch: runtime.GOARCH, CPUs: runtime.NumCPU(),
 		Controllers: b.options.Controllers, Capabilities: b.options.Capabilities, Warnings: b.options.Warnings,
 	}, nil
+}
+
+// Memory implements backends.Backend.
+func (b *Backend) Memory(context.Context) (backends.Memory, error) {
+	if b.options.Memory == nil {
+		return backends.Memory{Total: 1 << 50, Free: 1 << 50}, nil
+	}
+	return b.options.Memory()
 }
 
 // Create implements backends.Backend.

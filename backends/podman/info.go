@@ -14,6 +14,9 @@ type hostInfo struct {
 	CgroupVersion     string   `json:"cgroupVersion"`
 	CgroupManager     string   `json:"cgroupManager"`
 	CgroupControllers []string `json:"cgroupControllers"`
+	CPUs              int      `json:"cpus"`
+	MemFree           int64    `json:"memFree"`
+	MemTotal          int64    `json:"memTotal"`
 	IDMappings        struct {
 		UIDMap []idMap `json:"uidmap"`
 		GIDMap []idMap `json:"gidmap"`

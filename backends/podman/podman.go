@@ -40,6 +40,7 @@ type Backend struct {
 	cgroup2     bool
 	controllers map[string]bool
 	slots       chan struct{}
+	memory      *memory
 
 	// editCreate lets a test change a create request on its way.
 	editCreate func(*createRequest)
@@ -98,6 +99,7 @@ func (b *Backend) learn(ctx context.Context, remote bool) error {
 	for _, c := range h.CgroupControllers {
 		b.controllers[c] = true
 	}
+	b.memory = newMemory(remote, h)
 	b.info = backends.Info{
 		Name:         "podman",
 		Version:      r.Version.Version,
@@ -106,6 +108,7 @@ func (b *Backend) learn(ctx context.Context, remote bool) error {
 		Remote:       remote,
 		OS:           h.OS,
 		Arch:         h.Arch,
+		CPUs:         h.CPUs,
 		Controllers:  h.CgroupControllers,
 		Capabilities: h.capabilities(),
 		Warnings:     r.warnings(),

@@ -113,21 +113,26 @@ func (q Request) prepare(ctx context.Context, secrets *redact.Set) (_ *run, err 
 		Inference: r.way.shards(q.Eval), ServerToken: tokens.Token, Limits: limits(q.Eval),
 		Progress: q.Progress, Secrets: secrets, Drain: q.Drain,
 	}
-	return r, r.plan(info, img, secrets)
+	return r, r.plan(ctx, info, img, secrets)
 }
 
 // plan gives the run its folder, and the shards what there is to do in it.
-func (r *run) plan(info backends.Info, img backends.Image, secrets *redact.Set) error {
+func (r *run) plan(ctx context.Context, info backends.Info, img backends.Image, secrets *redact.Set) error {
 	self, err := owner.Self()
 	if err != nil {
 		return err
 	}
-	had, err := r.openFolder(info, img)
+	had, err := r.resumed()
 	if err != nil {
 		return err
 	}
+	done := func(k shardproto.Key) bool { return had[k] != nil }
+	r.chooseShards(ctx, info, plan.Cases(r.Eval, done))
+	if err := r.openFolder(info, img); err != nil {
+		return err
+	}
 	id := r.folder.Record().RunID
-	p, err := plan.New(id, r.Eval, r.Options.Shards, func(k shardproto.Key) bool { return had[k] != nil })
+	p, err := plan.New(id, r.Eval, r.Options.Shards, done)
 	if err != nil {
 		return err
 	}

@@ -15,13 +15,21 @@ import (
 	"github.com/berth-run/berth/session/client"
 )
 
-// openFolder makes the run's folder, or opens the one to resume with the trials it has.
-func (r *run) openFolder(info backends.Info, img backends.Image) (had map[shardproto.Key]*results.Trial, err error) {
-	if r.Resume != "" {
-		if r.folder, err = results.Open(r.EvalDir, r.Resume); err != nil {
-			return nil, err
-		}
-		return r.folder.Resume(r.Eval)
+// resumed opens the folder of the run to resume, if there is one, and gives the trials it has.
+func (r *run) resumed() (had map[shardproto.Key]*results.Trial, err error) {
+	if r.Resume == "" {
+		return nil, nil
+	}
+	if r.folder, err = results.Open(r.EvalDir, r.Resume); err != nil {
+		return nil, err
+	}
+	return r.folder.Resume(r.Eval)
+}
+
+// openFolder makes a new run's folder.
+func (r *run) openFolder(info backends.Info, img backends.Image) (err error) {
+	if r.folder != nil {
+		return nil
 	}
 	now := time.Now()
 	env := results.Environment{
@@ -32,7 +40,7 @@ func (r *run) openFolder(info backends.Info, img backends.Image) (had map[shardp
 	}
 	rec := results.NewRecord(results.NewRunID(now), r.Eval, env, r.facts(info, img), now)
 	r.folder, err = results.Create(r.EvalDir, rec)
-	return nil, err
+	return err
 }
 
 // facts is what only berth records of a run.

@@ -53,6 +53,17 @@ func New(runID string, e *evalconfig.Eval, count int, done func(shardproto.Key) 
 	return p, nil
 }
 
+// Cases is how many of an eval's cases have a trial to run: more shards than these would be of no use.
+func Cases(e *evalconfig.Eval, done func(shardproto.Key) bool) int {
+	left := map[string]bool{}
+	for _, k := range trials(e) {
+		if !done(k) {
+			left[k.CaseID] = true
+		}
+	}
+	return len(left)
+}
+
 func trials(e *evalconfig.Eval) []shardproto.Key {
 	var keys []shardproto.Key
 	for i := range e.Variants {

@@ -152,3 +152,16 @@ func TestProperties(t *testing.T) {
 		}
 	})
 }
+
+func TestCases(t *testing.T) {
+	e := eval(t, 3)
+	for want, done := range map[int]func(shardproto.Key) bool{
+		3: func(k shardproto.Key) bool { return k.Trial == 0 },
+		2: func(k shardproto.Key) bool { return k.CaseID == "c1" },
+		0: func(shardproto.Key) bool { return true },
+	} {
+		if got := Cases(e, done); got != want {
+			t.Errorf("%d cases are left, want %d", got, want)
+		}
+	}
+}

@@ -39,7 +39,7 @@ const (
 
 // Options is every --runner-option, checked. They are recorded, so none may hold a secret.
 type Options struct {
-	Shards     int
+	Shards     int // or ShardsAuto
 	Keep       string
 	Image      string
 	Memory     int64 // bytes; 0 is the default of package oci
@@ -69,7 +69,7 @@ type option struct {
 // runTable is what a run follows, setUpTable what set-up bakes into an image. A command takes both, so that
 // one list of options serves a whole config.
 var runTable = []option{
-	{"shards", "N", "how many shards run side by side (default 1)", setShards},
+	{"shards", "N|auto", "how many shards run side by side (default 1); auto: as many as free memory, CPUs and cases allow", setShards},
 	{"keep", "never|failed|always", "which shards outlive the run (default never)", choice(func(o *Options) *string { return &o.Keep }, KeepNever, KeepFailed, KeepAlways)},
 	{"image", "REF", "an image that set-up gave this --name", setImage},
 	{"memory", "SIZE", "a shard's memory limit, without swap (default 2g)", size(oci.MinMemoryBytes, func(o *Options) *int64 { return &o.Memory })},
@@ -169,13 +169,22 @@ func optionNames() string {
 
 var setImage = text(func(o *Options) *string { return &o.Image })
 
-// maxShards bounds what one engine is asked for; more is surely a typing mistake.
-const maxShards = 256
+const (
+	// ShardsAuto is the number of shards that is chosen when the machine is known; auto is how to ask for it.
+	ShardsAuto = 0
+	auto       = "auto"
+	// MaxShards bounds what one engine is asked for; more is surely a typing mistake.
+	MaxShards = 256
+)
 
 func setShards(o *Options, v string) error {
+	if v == auto {
+		o.Shards = ShardsAuto
+		return nil
+	}
 	n, err := strconv.Atoi(v)
-	if err != nil || n < 1 || n > maxShards {
-		return fmt.Errorf("want a whole number from 1 to %d", maxShards)
+	if err != nil || n < 1 || n > MaxShards {
+		return fmt.Errorf("want a whole number from 1 to %d, or auto", MaxShards)
 	}
 	o.Shards = n
 	return nil

@@ -20,6 +20,12 @@ func TestParseOptions(t *testing.T) {
 	}
 }
 
+func TestShardsAuto(t *testing.T) {
+	if o, err := ParseOptions([]string{"shards=auto"}); err != nil || o.Shards != ShardsAuto || o.Given()["shards"] != "auto" {
+		t.Errorf("got %+v, %v", o, err)
+	}
+}
+
 func TestOptionsForRun(t *testing.T) {
 	for pair, ok := range map[string]bool{"shards=2": true, "image=x": true, "overlay=dir": false, "app=a.deb": false, "packages=jq": false, "suite=sid": false, "codexVersion=1": false, "mirror=x": false} {
 		o, err := ParseOptions([]string{pair})
@@ -40,7 +46,7 @@ func TestParseOptionsRefuses(t *testing.T) {
 		{[]string{"shards"}, "key=value"},
 		{[]string{"shards="}, "key=value"},
 		{[]string{"shards=0"}, "from 1 to 256"},
-		{[]string{"shards=two"}, "from 1 to 256"},
+		{[]string{"shards=two"}, "from 1 to 256, or auto"},
 		{[]string{"shard=2"}, "known are shards, keep"},
 		{[]string{"shards=2", "shards=2"}, "given twice"},
 		{[]string{"keep=sometimes"}, "never, failed, always"},

@@ -76,6 +76,11 @@ func (s *shard) inContainer(ctx context.Context, use func(backends.Shard) error)
 	if err != nil {
 		return code.Errorf(code.ShardNotCreated, "%w", err)
 	}
+	leave, err := s.gate.Enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { leave(s.out.Kept || s.out.Left != nil) }()
 	var sh backends.Shard
 	err = s.out.Steps.time("create", func() (err error) {
 		sh, err = s.Backend.Create(ctx, backends.Config{
