@@ -26,9 +26,10 @@ func TakePlace(t *testing.T) {
 // The tests of several packages run at once, and every run of berth's sweeps away what dead runs left on
 // the engine. So a test that looks for such leavings holds the engine's lock alone, the others share it.
 // Who wants it alone isn't overtaken: everybody passes the gate first, one at a time.
+// The names are unlike those of what berth itself leaves there, which is looked for.
 const (
-	gateLock   = "berth-e2e.gate"
-	engineLock = "berth-e2e.engine"
+	gateLock   = "e2e-berth.gate"
+	engineLock = "e2e-berth.engine"
 )
 
 func shareEngine(t *testing.T) { takeEngine(t, syscall.LOCK_SH) }

@@ -84,7 +84,7 @@ func BerthBinary(t *testing.T) string {
 
 // setUp makes the image, one package's tests at a time: the next has nothing to do.
 func setUp() error {
-	l, err := lock("berth-e2e.setup", syscall.LOCK_EX)
+	l, err := lock("e2e-berth.setup", syscall.LOCK_EX)
 	if err != nil {
 		return err
 	}
