@@ -66,7 +66,7 @@ func statusOf(err error) int {
 		runner.ErrOption, eval.ErrRunner, eval.ErrClient, eval.ErrSecrets,
 		image.ErrRecipe, image.ErrPackage,
 		inference.ErrBrokerMode, inference.ErrBaseURL, inference.ErrTTL, gateway.ErrNotLoopback,
-		results.ErrNoRun, results.ErrRedacted, results.ErrChanged,
+		eval.ErrNoTrial, results.ErrNoRun, results.ErrRedacted, results.ErrChanged,
 	} {
 		if errors.Is(err, kind) {
 			return report.ExitUsage

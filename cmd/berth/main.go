@@ -92,7 +92,7 @@ Exit status: 0 all passed, 1 a case failed, 2 usage or config, 3 nothing could b
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{explained(err, c)} })
-	root.AddCommand(a.newRun(), a.newRunner(), a.newCanary(), newGateway(), a.newPs(), a.newSweep(), newVersion())
+	root.AddCommand(a.newRun(), a.newRunner(), a.newCanary(), newEvidence(), newGateway(), a.newPs(), a.newSweep(), newVersion())
 	usageErrors(root)
 	return root
 }

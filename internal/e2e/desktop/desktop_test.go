@@ -95,13 +95,22 @@ func copyFile(t *testing.T, container, from, to string) {
 // scenarioImage is a suite's image in which the stand-in behaves as a scenario says.
 func scenarioImage(t *testing.T, suite, scenario string) string {
 	t.Helper()
+	return scenariosImage(t, suite, map[string]string{"scenario.json": scenario})
+}
+
+// scenariosImage is an image with several, of which a variant chooses one by CHATGPT_STANDIN_SCENARIO in its
+// clientOptions.env.
+func scenariosImage(t *testing.T, suite string, files map[string]string) string {
+	t.Helper()
 	return damagedImage(t, desktopImage(t, suite), func(container string) {
 		dir := filepath.Join(t.TempDir(), "chatgpt-standin")
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "scenario.json"), []byte(scenario), 0o644); err != nil {
-			t.Fatal(err)
+		for name, scenario := range files {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(scenario), 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
 		rig.PodmanDo(t, "cp", dir, container+":/etc/")
 	})

@@ -15,7 +15,9 @@ import (
 	"github.com/godbus/dbus/v5"
 
 	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/redact"
 	"github.com/berth-run/berth/session/client"
+	"github.com/berth-run/berth/session/client/evidence"
 	"github.com/berth-run/berth/session/client/private"
 	"github.com/berth-run/berth/session/sessiontest"
 )
@@ -151,8 +153,11 @@ func killService(t *testing.T, runtime, text string) {
 
 // TestHandoffRefused: a second start that fails is a trial that wasn't submitted.
 func TestHandoffRefused(t *testing.T) {
-	r := newRig(t, script, `{"handoff": {"after": 1, "exit": 3}}`)
+	r := newRig(t, script, `{"handoff": {"after": 2, "exit": 3, "ignored": true}}`)
+	const before, value = "the prompt of the case before", "a value of the user's"
+	r.batch.Options = json.RawMessage(`{"env": {"PRIVATE": "` + value + `"}}`)
 	s := r.open()
+	r.passes(s, client.Trial{CaseID: "before", Prompt: before})
 	res := s.Run(within(t, time.Minute), client.Trial{CaseID: "refused", Prompt: "hello"})
 	if res.FailureKind != code.URLHandoffFailed || res.Submitted || !res.Infrastructure || !strings.Contains(res.Error, "exit status 3") {
 		t.Errorf("%s: %s (submitted %v)", res.FailureKind, res.Error, res.Submitted)
@@ -160,9 +165,33 @@ func TestHandoffRefused(t *testing.T) {
 	if files := r.files(res); !slices.Equal(files, failureFiles("submit")[1:]) {
 		t.Errorf("evidence %v", files)
 	}
-	if n := r.journal()["send"]; n != 0 || len(r.requests()) != 0 {
-		t.Errorf("%d prompts were sent", n)
+	for _, a := range res.Metadata["artifacts"].([]evidence.Artifact) {
+		b, err := os.ReadFile(filepath.Join(r.batch.EvidenceDir, a.Path))
+		must(t, err)
+		if strings.Contains(string(b), before) || strings.Contains(string(b), value) {
+			t.Errorf("%s has something of another case, or of the environment:\n%s", a.Path, b)
+		}
 	}
+	if tree := r.kept(res, "accessibility-tree.txt"); !strings.Contains(tree, redact.Mask) {
+		t.Errorf("the case before wasn't on screen:\n%s", tree)
+	}
+	if n := r.journal()["send"]; n != 1 || len(r.requests()) != 1 {
+		t.Errorf("%d prompts were sent, want that of the case before", n)
+	}
+}
+
+// kept is a file of a trial's evidence.
+func (r *rig) kept(res client.Result, name string) string {
+	r.t.Helper()
+	for _, a := range res.Metadata["artifacts"].([]evidence.Artifact) {
+		if filepath.Base(a.Path) == name {
+			b, err := os.ReadFile(filepath.Join(r.batch.EvidenceDir, a.Path))
+			must(r.t, err)
+			return string(b)
+		}
+	}
+	r.t.Fatalf("no %s", name)
+	return ""
 }
 
 // TestOpenFails: a batch that can't be opened says why, keeps what showed it, and leaves nothing.

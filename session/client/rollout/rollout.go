@@ -22,6 +22,12 @@ func Open(path string, labels []string) *Rollout {
 	return &Rollout{path: path, parser: newParser(labels)}
 }
 
+// Read reads a record that is over, such as a copy of one.
+func Read(src io.Reader, labels []string) (*Rollout, error) {
+	r := Open("", labels)
+	return r, r.read(src)
+}
+
 // Path is the record's file.
 func (r *Rollout) Path() string { return r.path }
 
