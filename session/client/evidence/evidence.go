@@ -136,11 +136,10 @@ func segment(id string) string {
 func List(root string) []Artifact {
 	all := []Artifact{}
 	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return nil // what can't be read isn't told of
-		}
-		if a, err := describe(root, path); err == nil {
-			all = append(all, a)
+		if err == nil && d.Type().IsRegular() { // what can't be read isn't told of
+			if a, err := describe(root, path); err == nil {
+				all = append(all, a)
+			}
 		}
 		return nil
 	})

@@ -54,15 +54,12 @@ func (b *Binder) elsewhere() []string {
 	usual, _ := list(b.snapshot.home)
 	var found []string
 	_ = filepath.WalkDir(b.snapshot.home, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return nil // what can't be looked into isn't told of
-		case len(found) == maxOthers:
+		if len(found) == maxOthers {
 			return filepath.SkipAll
-		case d.Type().IsRegular() && isRecord(d.Name()) && !slices.Contains(usual, path):
-			if _, old := b.snapshot.known[path]; !old && b.young(d) {
-				found = append(found, path)
-			}
+		}
+		// What can't be looked into isn't told of.
+		if err == nil && d.Type().IsRegular() && isRecord(d.Name()) && !slices.Contains(usual, path) && b.young(d) {
+			found = append(found, path)
 		}
 		return nil
 	})
