@@ -39,8 +39,9 @@ func (b *Backend) Create(ctx context.Context, c backends.Config) (backends.Shard
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	if c.Network != backends.NetworkNone {
-		return nil, fmt.Errorf("%w: shard %s: the containerd backend has no network for shards: run with network=none; a gateway is reached without one", backends.ErrUnsupported, c.Name)
+	files, err := b.engineFiles(c)
+	if err != nil {
+		return nil, fmt.Errorf("shard %s: %w", c.Name, err)
 	}
 	id := shardID(c.Name)
 	spec, err := b.adapt(c, id)
@@ -67,8 +68,8 @@ func (b *Backend) Create(ctx context.Context, c backends.Config) (backends.Shard
 	if err != nil {
 		return nil, err
 	}
-	s := &shard{backend: b, id: id, instance: labels[labelInstance], process: spec.Process}
-	return s, s.create(ctx, img, containers.Container{
+	s := &shard{backend: b, id: id, instance: labels[labelInstance], process: spec.Process, networked: c.Network == backends.NetworkEngine}
+	return s, s.create(ctx, img, files, containers.Container{
 		ID: id, Labels: labels, Image: c.Image, Spec: packed, Snapshotter: b.snapshotter, SnapshotKey: id,
 		Runtime: containers.RuntimeInfo{Name: runtimeName, Options: b.runtimeOptions()},
 	})
@@ -76,13 +77,16 @@ func (b *Backend) Create(ctx context.Context, c backends.Config) (backends.Shard
 
 // create makes the lease, the file system and the container, or nothing. The lease is first, with the
 // shard's labels: of a create whose maker died, it is what a sweep finds.
-func (s *shard) create(caller context.Context, img image, c containers.Container) error {
+func (s *shard) create(caller context.Context, img image, files engineFiles, c containers.Container) error {
 	b := s.backend
 	lease, err := s.claim(caller, c.Labels)
 	if err != nil {
 		return err
 	}
 	rootfs, err := b.rootfs(leases.WithLease(caller, lease.ID), img)
+	if err == nil {
+		rootfs, err = b.furnish(leases.WithLease(caller, lease.ID), img, rootfs, files)
+	}
 	if err == nil {
 		ctx, cancel := unhurried(caller)
 		defer cancel()

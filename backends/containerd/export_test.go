@@ -13,6 +13,17 @@ import (
 // Address is the engine's socket.
 func (b *Backend) Address() string { return b.engine.address }
 
+// Process is one of the engine's, and whether that is a rootless one.
+func (b *Backend) Process() (pid int, rootless bool) {
+	n := b.network()
+	return n.PID, n.Rootless
+}
+
+// EndTask ends all that runs, and does nothing else of a removal.
+func (b *Backend) EndTask(ctx context.Context, s backends.Shard) error {
+	return s.(*shard).endTask(ctx)
+}
+
 // Steps are how far CreatePart goes.
 type Steps int
 

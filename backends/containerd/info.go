@@ -48,6 +48,7 @@ func (b *Backend) learn(ctx context.Context) error {
 		Capabilities: b.limits.capabilities(),
 		Warnings:     b.warnings(),
 	}
+	b.info.Capabilities.NetworkEngine = b.network().Check() == nil
 	return nil
 }
 

@@ -15,6 +15,7 @@ const (
 	// labelInstance tells a shard from one of the same name that came before.
 	labelInstance = labelPrefix + "instance"
 	labelDigest   = labelPrefix + "image"
+	labelNetwork  = labelPrefix + "network"
 	// labelEmpty has the keys, a space between them, of labels without a value: the engine drops those.
 	labelEmpty = labelPrefix + "empty"
 	// labelExpire is the engine's, on a lease.
@@ -22,7 +23,7 @@ const (
 )
 
 func makeLabels(c backends.Config, img image) map[string]string {
-	labels := map[string]string{labelName: c.Name, labelInstance: rand.Text(), labelDigest: img.config.String()}
+	labels := map[string]string{labelName: c.Name, labelInstance: rand.Text(), labelDigest: img.config.String(), labelNetwork: c.Network}
 	var empty []string
 	for k, v := range c.Labels {
 		if v == "" {

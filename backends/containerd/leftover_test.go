@@ -196,6 +196,7 @@ func TestKilledAsRoot(t *testing.T) {
 		}
 	}
 	nothingLeft(t, r.Backend)
+	noNetwork(t, r.Backend)
 }
 
 // killAt starts a berth and kills it when it comes to a step.

@@ -83,7 +83,10 @@ func (b *Backend) Open(ctx context.Context, id string) (backends.Shard, error) {
 	if err := typeurl.UnmarshalTo(c.Spec, &spec); err != nil || spec.Process == nil {
 		return nil, fmt.Errorf("shard %s isn't one of berth's: %w", id, backends.ErrNotFound)
 	}
-	return &shard{backend: b, id: id, instance: c.Labels[labelInstance], process: spec.Process}, nil
+	return &shard{
+		backend: b, id: id, instance: c.Labels[labelInstance], process: spec.Process,
+		networked: c.Labels[labelNetwork] == backends.NetworkEngine,
+	}, nil
 }
 
 // openBegun opens one that was never whole: all that can be done with it is to remove it.

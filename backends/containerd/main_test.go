@@ -22,6 +22,11 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	containerd.RunNetworkHelper()
+	if address := os.Getenv(asDNS); address != "" {
+		fmt.Fprintln(os.Stderr, "the nameserver:", serveDNS(address))
+		os.Exit(1)
+	}
 	if ref := os.Getenv(lifeImage); ref != "" {
 		err := live(context.Background(), ref, os.Getenv(lifeLayout))
 		fmt.Fprintln(os.Stderr, "the berth to be killed:", err)
@@ -49,7 +54,7 @@ func live(ctx context.Context, ref, layout string) error {
 	labels := owner.Shard{Run: "killed", Created: time.Now(), Owner: self}.Labels()
 	for {
 		fmt.Println("create")
-		s, err := b.Create(ctx, backends.Config{Name: "killed", Image: ref, Spec: spec, Network: backends.NetworkNone, Labels: labels})
+		s, err := b.Create(ctx, backends.Config{Name: "killed", Image: ref, Spec: spec, Network: backends.NetworkEngine, Labels: labels})
 		if err != nil {
 			return err
 		}

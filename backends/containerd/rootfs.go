@@ -30,7 +30,7 @@ func (b *Backend) rootfs(ctx context.Context, img image) (string, error) {
 		}
 		parent = name
 	}
-	return top, b.hold(ctx, img.config, top)
+	return top, b.hold(ctx, img.config, top, "image")
 }
 
 // snapshotName stands for layers and for the ids their files have.
@@ -48,14 +48,20 @@ func (b *Backend) unpack(ctx context.Context, name, parent string, layer ocispec
 	if _, err := sn.Stat(ctx, name); err == nil || !errdefs.IsNotFound(err) {
 		return err
 	}
+	if b.ids != nil {
+		var err error
+		if layer, err = b.shifted(ctx, layer); err != nil {
+			return err
+		}
+	}
+	return b.commit(ctx, name, parent, layer)
+}
+
+// commit makes a snapshot of a layer upon its parent's, unless somebody else does.
+func (b *Backend) commit(ctx context.Context, name, parent string, layer ocispec.Descriptor) error {
+	sn := b.SnapshotService(b.snapshotter)
 	key := name + " " + rand.Text()
 	mounts, err := sn.Prepare(ctx, key, parent)
-	if err != nil {
-		return err
-	}
-	if b.ids != nil {
-		layer, err = b.shifted(ctx, layer)
-	}
 	if err == nil {
 		_, err = b.DiffService().Apply(ctx, layer, mounts)
 	}
@@ -93,11 +99,11 @@ func (b *Backend) shifted(ctx context.Context, layer ocispec.Descriptor) (ocispe
 	return ocispec.Descriptor{MediaType: ocispec.MediaTypeImageLayer, Digest: sum, Size: n.n}, nil
 }
 
-// hold keeps a snapshot for as long as an image has that config.
-func (b *Backend) hold(ctx context.Context, config digest.Digest, snapshot string) error {
-	label := "containerd.io/gc.ref.snapshot." + b.snapshotter
+// hold keeps a snapshot for as long as an image has that config, or until there's another for the same use.
+func (b *Backend) hold(ctx context.Context, config digest.Digest, snapshot, use string) error {
+	label := "containerd.io/gc.ref.snapshot." + b.snapshotter + "/" + use
 	if b.ids != nil {
-		label += fmt.Sprintf("/%d.%d", b.ids.UID, b.ids.GID)
+		label += fmt.Sprintf("-%d.%d", b.ids.UID, b.ids.GID)
 	}
 	_, err := b.ContentStore().Update(ctx, content.Info{Digest: config, Labels: map[string]string{label: snapshot}}, "labels."+label)
 	return err

@@ -25,6 +25,8 @@ type shard struct {
 	instance string
 	// process is PID 1's, which an exec's is made of.
 	process *specs.Process
+	// networked: it has, or had, the engine's network.
+	networked bool
 }
 
 func (s *shard) ID() string { return s.id }
@@ -74,31 +76,36 @@ func (s *shard) Start(ctx context.Context) error {
 	}
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTimeout)
 	defer cancel()
-	if err := s.createTask(own); err != nil {
+	pid, err := s.createTask(own)
+	if err != nil {
 		return fmt.Errorf("starting: %w", s.wrap(err))
 	}
-	_, err = s.tasks().Start(own, &tasks.StartRequest{ContainerID: s.id})
-	if err = native(err); err == nil {
+	if err = s.attach(own, pid); err == nil {
+		_, err = s.tasks().Start(own, &tasks.StartRequest{ContainerID: s.id})
+		err = native(err)
+	}
+	if err == nil {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("starting: %w", errors.Join(explain(err), s.endTask(own)))
+		return fmt.Errorf("starting: %w", errors.Join(explain(err), s.end(own)))
 	}
 	return nil
 }
 
-func (s *shard) createTask(ctx context.Context) error {
+// createTask makes a task, in which nothing of the shard's runs yet, and gives its process.
+func (s *shard) createTask(ctx context.Context) (pid int, err error) {
 	b := s.backend
 	mounts, err := b.SnapshotService(b.snapshotter).Mounts(ctx, s.id)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	r := &tasks.CreateTaskRequest{ContainerID: s.id}
 	for _, m := range mounts {
 		r.Rootfs = append(r.Rootfs, &types.Mount{Type: m.Type, Source: m.Source, Target: m.Target, Options: m.Options})
 	}
-	_, err = s.tasks().Create(ctx, r)
-	return native(err)
+	made, err := s.tasks().Create(ctx, r)
+	return int(made.GetPid()), native(err)
 }
 
 // unstartedPoll is how often we look whether a created shard was started.
@@ -156,7 +163,7 @@ func (s *shard) Remove(ctx context.Context) error {
 // waited for, and with it the engine's removal of what no longer is anybody's.
 func (s *shard) remove(ctx context.Context) error {
 	b := s.backend
-	if err := s.endTask(ctx); err != nil {
+	if err := s.end(ctx); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(fifoFolder(b.engine, s.id)); err != nil {
@@ -169,6 +176,14 @@ func (s *shard) remove(ctx context.Context) error {
 		return explain(err)
 	}
 	return explain(ignore(b.ContainerService().Delete(ctx, s.id), errdefs.IsNotFound))
+}
+
+// end leaves nothing running, and no network.
+func (s *shard) end(ctx context.Context) error {
+	if err := s.endTask(ctx); err != nil {
+		return err
+	}
+	return s.detach(ctx)
 }
 
 const (

@@ -20,7 +20,7 @@ import (
 	"github.com/berth-run/berth/oci"
 )
 
-// rig is root's engine with the suite's image.
+// rig is an engine with the suite's image.
 type rig struct {
 	*containerd.Backend
 	image backendtest.Image
@@ -29,7 +29,12 @@ type rig struct {
 
 func newRig(t *testing.T) rig {
 	t.Helper()
-	r := rig{testrig.ContainerdAsRoot(t), backendtest.NewImage(t, testrig.Probe(t), nil), "localhost/berth-test:1"}
+	return rigOn(t, testrig.ContainerdAsRoot(t))
+}
+
+func rigOn(t *testing.T, b *containerd.Backend) rig {
+	t.Helper()
+	r := rig{b, backendtest.NewImage(t, testrig.Probe(t), nil), "localhost/berth-test:1"}
 	if _, err := r.ImportImage(t.Context(), r.ref, r.image.Layout(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +52,12 @@ func (r rig) config(t *testing.T) backends.Config {
 
 func (r rig) started(t *testing.T) backends.Shard {
 	t.Helper()
-	s, err := r.Create(t.Context(), r.config(t))
+	return r.start(t, r.config(t))
+}
+
+func (r rig) start(t *testing.T, c backends.Config) backends.Shard {
+	t.Helper()
+	s, err := r.Create(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,17 +125,21 @@ func TestShiftedOnceAsRoot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if got := count(); got != len(layers) {
+		t.Errorf("%d snapshots of %d layers", got, len(layers))
+	}
 	for shards := range 3 {
-		if got := count(); got != len(layers)+shards {
-			t.Errorf("%d snapshots of %d layers and %d shards", got, len(layers), shards)
-		}
 		r.started(t)
+		// One more has the files that are berth's and not the image's.
+		if got := count(); got != len(layers)+1+shards+1 {
+			t.Errorf("%d snapshots of %d layers and %d shards", got, len(layers), shards+1)
+		}
 	}
 	// An import of what is there leaves it so.
 	if _, err := r.ImportImage(t.Context(), r.ref, r.image.Layout(t)); err != nil {
 		t.Fatal(err)
 	}
-	if got := count(); got != len(layers)+3 {
+	if got := count(); got != len(layers)+1+3 {
 		t.Errorf("%d snapshots after another import", got)
 	}
 }

@@ -14,12 +14,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berth-run/berth/backends"
+	"github.com/berth-run/berth/backends/containerd"
 	"github.com/berth-run/berth/internal/eval"
 	"github.com/berth-run/berth/internal/report"
 	"github.com/berth-run/berth/internal/version"
 )
 
 func main() {
+	containerd.RunNetworkHelper()
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	// Without this, `berth run … | head` would die of the next line it writes and leave its shards. With

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -16,8 +17,11 @@ import (
 // engineStart bounds the wait for an engine's socket.
 const engineStart = time.Minute
 
-// ContainerdAsRoot starts a containerd of its own as root, with everything of it in one folder, and
-// connects to it. It ends with the test.
+// EngineAddress is an engine's own in its network, and the nameserver that its shards are told.
+const EngineAddress = "10.0.2.100"
+
+// ContainerdAsRoot starts a containerd of its own as root, with everything of it in one folder and with a
+// network that isn't the machine's, and connects to it. It ends with the test.
 func ContainerdAsRoot(t testing.TB) *containerd.Backend {
 	t.Helper()
 	if testing.Short() {
@@ -26,10 +30,17 @@ func ContainerdAsRoot(t testing.TB) *containerd.Backend {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: run `make test` as root")
 	}
-	needCommands(t, "containerd", "runc")
+	needCommands(t, "containerd", "runc", "unshare", "ip", "iptables")
 	dir := engineDir(t)
 	socket := filepath.Join(dir, "run", "c.sock")
-	start(t, exec.Command("containerd", "--config", engineConfig(t, dir, socket)), func() string { return socket })
+	resolv := filepath.Join(dir, "resolv.conf")
+	if err := os.WriteFile(resolv, []byte("nameserver "+EngineAddress+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("unshare", "--net", "--mount", "sh", "-ec",
+		`ip link set lo up; ip addr add "$1"/32 dev lo; mount --bind "$2" "$(readlink -f /etc/resolv.conf)"; exec containerd --config "$3"`,
+		"sh", EngineAddress, resolv, engineConfig(t, dir, socket))
+	start(t, cmd, dir, func() (string, int) { return socket, cmd.Process.Pid })
 	return connect(t, containerd.Options{Address: socket})
 }
 
@@ -38,16 +49,19 @@ func ContainerdAsRoot(t testing.TB) *containerd.Backend {
 func ContainerdRootless(t testing.TB) *containerd.Backend {
 	t.Helper()
 	NeedRootless(t)
-	needCommands(t, "containerd", "runc", "rootlesskit", "newuidmap")
+	needCommands(t, "containerd", "runc", "rootlesskit", "newuidmap", "slirp4netns")
 	dir := engineDir(t)
 	state := filepath.Join(dir, "containerd-rootless")
 	socket := "/run/containerd/containerd.sock"
 	// Of /run the engine has a copy, with a link where the machine's containerd has its folder.
-	cmd := exec.Command("rootlesskit", "--state-dir="+state, "--net=host", "--copy-up=/etc", "--copy-up=/run", "--propagation=rslave",
-		"sh", "-c", `rm -rf /run/containerd && exec containerd --config "$1"`, "sh", engineConfig(t, dir, socket))
-	start(t, cmd, func() string {
-		pid, _ := os.ReadFile(filepath.Join(state, "child_pid"))
-		return "/proc/" + string(pid) + "/root" + socket
+	cmd := exec.Command("rootlesskit", "--state-dir="+state, "--net=slirp4netns", "--mtu=65520", "--disable-host-loopback",
+		"--copy-up=/etc", "--copy-up=/run", "--copy-up=/var/lib", "--propagation=rslave",
+		"sh", "-ec", `rm -rf /run/containerd /run/xtables.lock /var/lib/cni /etc/resolv.conf; echo "nameserver $1" >/etc/resolv.conf; exec containerd --config "$2"`,
+		"sh", EngineAddress, engineConfig(t, dir, socket))
+	start(t, cmd, dir, func() (string, int) {
+		b, _ := os.ReadFile(filepath.Join(state, "child_pid"))
+		pid, _ := strconv.Atoi(string(b))
+		return fmt.Sprintf("/proc/%d/root%s", pid, socket), pid
 	})
 	t.Setenv("XDG_RUNTIME_DIR", dir)
 	t.Setenv("CONTAINERD_ADDRESS", "")
@@ -71,9 +85,8 @@ disabled_plugins = ["io.containerd.grpc.v1.cri"]
 	return file
 }
 
-// engineDir is a folder for an engine. It's short, for the sockets in it; a shard's root goes through it to
-// its root file system; and it must be empty of mounts when the test has ended: else it can't be removed,
-// and the test fails.
+// engineDir is a folder for an engine. It's short, for the sockets in it; and a shard's root goes through it
+// to its root file system.
 func engineDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "berth-ctd-")
@@ -108,8 +121,9 @@ func needCommands(t testing.TB, names ...string) {
 	}
 }
 
-// start runs an engine until the test ends, and waits for its socket.
-func start(t testing.TB, cmd *exec.Cmd, socket func() string) {
+// start runs an engine, which has its things in dir, until the test ends, and waits for its socket. Its
+// mounts are its own, those of its process: none may be left when the test has ended.
+func start(t testing.TB, cmd *exec.Cmd, dir string, engine func() (socket string, pid int)) {
 	t.Helper()
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
@@ -122,6 +136,10 @@ func start(t testing.TB, cmd *exec.Cmd, socket func() string) {
 		close(ended)
 	}()
 	t.Cleanup(func() {
+		_, pid := engine()
+		if mounts, err := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", pid)); err == nil && bytes.Contains(mounts, []byte(" "+dir+"/state/")) {
+			t.Errorf("the engine has mounts left:\n%s", mounts)
+		}
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		<-ended
 		if t.Failed() {
@@ -130,7 +148,8 @@ func start(t testing.TB, cmd *exec.Cmd, socket func() string) {
 	})
 	deadline := time.After(engineStart)
 	for {
-		if _, err := os.Stat(socket()); err == nil {
+		socket, _ := engine()
+		if _, err := os.Stat(socket); err == nil {
 			return
 		}
 		select {

@@ -66,6 +66,7 @@ func init() {
 		"kill":   kill,
 		"listen": listen,
 		"dial":   dial,
+		"lookup": lookup,
 	}
 }
 

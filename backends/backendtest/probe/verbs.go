@@ -127,6 +127,15 @@ func dial(_ context.Context, args []string, _ Stdio) (int, error) {
 	return 0, c.Close()
 }
 
+// lookup prints the addresses of a name.
+func lookup(ctx context.Context, args []string, s Stdio) (int, error) {
+	addresses, err := new(net.Resolver).LookupHost(ctx, args[0])
+	for _, a := range addresses {
+		fmt.Fprintln(s.Stdout, a)
+	}
+	return 0, err
+}
+
 // kill is the worker's verb: the probe stands in the worker's place in the suite's image.
 func kill(ctx context.Context, args []string, _ Stdio) (int, error) {
 	return 0, execkill.Kill(ctx, args[0])
