@@ -41,12 +41,16 @@ func (b *Backend) load(ctx context.Context, ref string) (image, error) {
 	}
 	record, err := b.ImageService().Get(ctx, ref)
 	if errdefs.IsNotFound(err) {
-		return image{}, fmt.Errorf("image %s: %w", ref, backends.ErrNotFound)
+		return image{}, fmt.Errorf("image %s: %w in containerd's namespace %s", ref, backends.ErrNotFound, Namespace)
 	}
 	if err != nil {
 		return image{}, explain(err)
 	}
-	img, err := b.read(ctx, record.Target)
+	target, err := b.manifest(ctx, record.Target)
+	if err != nil {
+		return image{}, fmt.Errorf("image %s: %w", ref, err)
+	}
+	img, err := b.read(ctx, target)
 	if err != nil {
 		return image{}, fmt.Errorf("image %s: %w", ref, err)
 	}
@@ -187,7 +191,11 @@ func (b *Backend) used(ctx context.Context, config digest.Digest, ref string) (s
 		return "", explain(err)
 	}
 	for _, other := range all {
-		if img, err := b.read(ctx, other.Target); err == nil && other.Name != ref && img.config == config {
+		target, err := b.manifest(ctx, other.Target)
+		if err != nil {
+			continue
+		}
+		if img, err := b.read(ctx, target); err == nil && other.Name != ref && img.config == config {
 			return "", nil
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -174,7 +173,7 @@ func TestKilledAsRoot(t *testing.T) {
 	}
 	for _, step := range lifeSteps {
 		t.Run(step, func(t *testing.T) {
-			killAt(t, step, "CONTAINERD_ADDRESS="+r.Address(), lifeImage+"="+r.ref, lifeLayout+"="+layout)
+			killAt(t, r, step, "CONTAINERD_ADDRESS="+r.Address(), lifeImage+"="+r.ref, lifeLayout+"="+layout)
 			// The engine may still be at what it was last asked for.
 			deadline := time.Now().Add(30 * time.Second)
 			for {
@@ -199,11 +198,15 @@ func TestKilledAsRoot(t *testing.T) {
 	noNetwork(t, r.Backend)
 }
 
-// killAt starts a berth and kills it when it comes to a step.
-func killAt(t *testing.T, step string, env ...string) {
+// killAt starts a berth, with the engine's network for its own, and kills it when it comes to a step.
+func killAt(t *testing.T, r rig, step string, env ...string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
-	cmd.Env = append(os.Environ(), env...)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := enter(r.Backend, true, exe)
+	cmd.Env = append(cmd.Env, env...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -27,6 +27,13 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "the nameserver:", serveDNS(address))
 		os.Exit(1)
 	}
+	if ref := os.Getenv(inContainer); ref != "" {
+		if err := tryFromContainer(context.Background(), ref); err != nil {
+			fmt.Println("in a container:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if ref := os.Getenv(lifeImage); ref != "" {
 		err := live(context.Background(), ref, os.Getenv(lifeLayout))
 		fmt.Fprintln(os.Stderr, "the berth to be killed:", err)
