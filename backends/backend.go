@@ -165,9 +165,10 @@ type Info struct {
 // engine is in, it's what that limit leaves.
 type Memory struct {
 	Total int64
-	// Free is what shards could take. Of an engine on another machine it's what nobody uses at all, which
-	// leaves out what the kernel would give back of its caches.
-	Free int64
+	// Free is what shards could take. Least: it's what nobody uses at all, without what the kernel would
+	// give back of its caches, which an engine on another machine doesn't tell.
+	Free  int64
+	Least bool
 }
 
 // Capabilities is what differs between engines, as data; tests skip a case by the field's name.

@@ -15,5 +15,5 @@ func (b *Backend) Memory(context.Context) (backends.Memory, error) {
 		read = capacity.Whole
 	}
 	m, err := read()
-	return backends.Memory(m), err
+	return backends.Memory{Total: m.Total, Free: m.Free}, err
 }

@@ -35,7 +35,7 @@ func newMemory(remote bool, h hostInfo) *memory {
 }
 
 func (h hostInfo) memory() backends.Memory {
-	return backends.Memory{Total: h.MemTotal, Free: h.MemFree}
+	return backends.Memory{Total: h.MemTotal, Free: h.MemFree, Least: true}
 }
 
 // Memory implements backends.Backend.
@@ -43,7 +43,7 @@ func (b *Backend) Memory(ctx context.Context) (backends.Memory, error) {
 	m := b.memory
 	if m.here {
 		local, err := capacity.Local()
-		return backends.Memory(local), err
+		return backends.Memory{Total: local.Total, Free: local.Free}, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

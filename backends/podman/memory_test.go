@@ -37,7 +37,7 @@ func TestMemoryOfWhichMachine(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if said := (backends.Memory{Total: tt.total, Free: 1 << 20}); !tt.here && got != said {
+		if said := (backends.Memory{Total: tt.total, Free: 1 << 20, Least: true}); !tt.here && got != said {
 			t.Errorf("%s: %+v, want the engine's %+v", name, got, said)
 		}
 		if tt.here && (got.Free < 1<<20 || got.Total > whole.Total) {
@@ -60,7 +60,7 @@ func TestMemoryIsAskedAnew(t *testing.T) {
 		t.Errorf("at once: %+v, %v", got, err)
 	}
 	b.memory.asked = time.Now().Add(-time.Hour)
-	if got, err := b.Memory(t.Context()); err != nil || got != (backends.Memory{Total: 9, Free: 7}) {
+	if got, err := b.Memory(t.Context()); err != nil || got != (backends.Memory{Total: 9, Free: 7, Least: true}) {
 		t.Errorf("later: %+v, %v", got, err)
 	}
 }

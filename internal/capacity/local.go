@@ -27,10 +27,16 @@ func Local() (Memory, error) {
 func Whole() (Memory, error) { return meminfo(os.DirFS("/")) }
 
 func meminfo(root fs.FS) (Memory, error) {
-	f, err := fields(root, "proc/meminfo", ":")
+	b, err := fs.ReadFile(root, "proc/meminfo")
 	if err != nil {
 		return Memory{}, err
 	}
+	return Meminfo(b)
+}
+
+// Meminfo reads a machine's memory from the text of its /proc/meminfo.
+func Meminfo(text []byte) (Memory, error) {
+	f := fields(text, ":")
 	m := Memory{Total: f["MemTotal"] << 10, Free: f["MemAvailable"] << 10}
 	if m.Total == 0 {
 		return Memory{}, fmt.Errorf("/proc/meminfo doesn't tell MemTotal")
@@ -39,13 +45,9 @@ func meminfo(root fs.FS) (Memory, error) {
 }
 
 // fields reads lines "name value", with cut between, whose value begins with a number; others are left out.
-func fields(root fs.FS, file, cut string) (map[string]int64, error) {
-	b, err := fs.ReadFile(root, file)
-	if err != nil {
-		return nil, err
-	}
+func fields(text []byte, cut string) map[string]int64 {
 	m := map[string]int64{}
-	for s := bufio.NewScanner(bytes.NewReader(b)); s.Scan(); {
+	for s := bufio.NewScanner(bytes.NewReader(text)); s.Scan(); {
 		name, value, _ := strings.Cut(s.Text(), cut)
 		if words := strings.Fields(value); len(words) > 0 {
 			if n, err := strconv.ParseInt(words[0], 10, 64); err == nil {
@@ -53,7 +55,7 @@ func fields(root fs.FS, file, cut string) (map[string]int64, error) {
 			}
 		}
 	}
-	return m, nil
+	return m
 }
 
 // hierarchy is where a version of cgroups has a group's memory.
@@ -106,8 +108,8 @@ func (h hierarchy) read(root fs.FS, dir string) (Memory, bool) {
 	if err != nil {
 		return Memory{}, false
 	}
-	stat, _ := fields(root, path.Join(dir, "memory.stat"), " ")
-	used := max(0, usage-stat[h.idle])
+	stat, _ := fs.ReadFile(root, path.Join(dir, "memory.stat"))
+	used := max(0, usage-fields(stat, " ")[h.idle])
 	return Memory{Total: limit, Free: max(0, limit-used)}, true
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -120,6 +121,38 @@ func TestDrainOfShardsThatWait(t *testing.T) {
 	for i, s := range r.Do(t.Context()).Shards {
 		if code.Of(s.Err) != code.Cancelled || len(s.Missing) != 1 {
 			t.Errorf("shard %d: %+v", i, s)
+		}
+	}
+	r.left(t)
+}
+
+// TestRemoteMachineIsAskedFromInside: an engine that only tells what nobody uses holds no shard back that a
+// shard's own look at the machine has room for.
+func TestRemoteMachineIsAskedFromInside(t *testing.T) {
+	if _, err := os.ReadFile("/proc/meminfo"); err != nil {
+		t.Skip("needs Linux's /proc: the shards of this test are on this machine")
+	}
+	r := newRig(t, shardtest.Options{Fake: fake.Options{
+		Memory: func() (backends.Memory, error) { return backends.Memory{Total: 1 << 50, Free: 0, Least: true}, nil },
+	}}, []string{"a"}, []string{"b"})
+	r.Spec.MemoryBytes = 128 << 20
+	var there atomic.Int64
+	both := make(chan struct{})
+	provide := r.Inference.Provide
+	r.Inference.Provide = func(ctx context.Context, i int, write func(context.Context, []byte) error, warn func(error)) error {
+		if there.Add(1) == 2 {
+			close(both)
+		}
+		select {
+		case <-both:
+		case <-time.After(time.Minute):
+			return errors.New("the second shard wasn't let in")
+		}
+		return provide(ctx, i, write, warn)
+	}
+	for i, s := range r.Do(t.Context()).Shards {
+		if s.Err != nil {
+			t.Errorf("shard %d: %v", i, s.Err)
 		}
 	}
 	r.left(t)

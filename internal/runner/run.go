@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/berth-run/berth/backends"
-	"github.com/berth-run/berth/internal/capacity"
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/internal/redact"
 	"github.com/berth-run/berth/internal/shardproto"
@@ -74,7 +73,7 @@ type common struct {
 	log    *progress
 	stops  *stops
 	places *quota
-	gate   *capacity.Gate
+	room   *room
 	// drained ends with the run's Drain, forced when the user ends the run at once.
 	drained, forced context.Context
 }
@@ -86,7 +85,7 @@ func (r *Run) Do(ctx context.Context) Outcome {
 	drained, stop := closed(r.Drain)
 	defer stop()
 	c := &common{
-		Run: r, log: log, stops: newStops(log), places: newQuota(r.Limits), gate: r.newGate(log),
+		Run: r, log: log, stops: newStops(log), places: newQuota(r.Limits), room: r.newRoom(log),
 		drained: drained, forced: ctx,
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -105,20 +104,6 @@ func (r *Run) Do(ctx context.Context) Outcome {
 	wg.Wait()
 	c.stops.close(out.SetupError())
 	return out
-}
-
-// newGate lets shards start as far as the machine's memory goes.
-func (r *Run) newGate(log *progress) *capacity.Gate {
-	return &capacity.Gate{
-		Each: r.Spec.Memory(),
-		Free: func(ctx context.Context) (int64, error) {
-			m, err := r.Backend.Memory(ctx)
-			return m.Free, err
-		},
-		Waits: func(room int, why string) {
-			log.printf("there is memory for %d of %d shards (%s): the others start when there is more; --runner-option memory= and shards= choose otherwise", room, len(r.Bundles), why)
-		},
-	}
 }
 
 // fatal tells a failure that every other shard of the run would meet as well. That the model can't be

@@ -76,7 +76,7 @@ func (s *shard) inContainer(ctx context.Context, use func(backends.Shard) error)
 	if err != nil {
 		return code.Errorf(code.ShardNotCreated, "%w", err)
 	}
-	leave, err := s.gate.Enter(ctx)
+	leave, err := s.room.Enter(ctx)
 	if err != nil {
 		return err
 	}
@@ -150,6 +150,7 @@ func (s *shard) linked(ctx context.Context, sh backends.Shard, use func(context.
 	})
 	if err == nil {
 		defer l.Close()
+		defer s.room.linked(l)()
 		err = use(alive, l)
 	}
 	if c := code.Of(err); err != nil && (c == "" || c == code.ShardLost) {
