@@ -43,7 +43,7 @@ func Run(t *testing.T, h Harness) {
 	e := newEnv(t, h)
 	var others []string
 	without := map[string][]string{}
-	for _, c := range slices.Concat(imageCases, lifecycleCases, execCases, soakCases, cancelCases, waitCases, copyCases, listCases, networkCases) {
+	for _, c := range slices.Concat(imageCases, lifecycleCases, execCases, soakCases, cancelCases, waitCases, limitCases, copyCases, listCases, networkCases) {
 		can := c.needs == "" || has(t, info.Capabilities, c.needs)
 		if !can && !info.Capabilities.Isolation {
 			others = append(others, c.name)
@@ -77,6 +77,10 @@ func has(t *testing.T, c backends.Capabilities, name string) bool {
 	switch name {
 	case "MemoryLimit":
 		return c.MemoryLimit
+	case "PidsLimit":
+		return c.PidsLimit
+	case "CPUWeight":
+		return c.CPUWeight
 	case "Copy":
 		return c.Copy
 	case "Isolation":

@@ -59,6 +59,7 @@ func init() {
 		"hog":    hog,
 		"tree":   tree,
 		"orphan": orphan,
+		"forks":  forks,
 		"ps":     ps,
 		"file":   file,
 		"list":   list,
