@@ -45,7 +45,7 @@ type Backend struct {
 	*client.Client
 	engine engine
 	info   backends.Info
-	limits limits
+	groups grouping
 	// ids is the range that a shard's ids are mapped to, nil where the engine is rootless: then they are
 	// the engine's own.
 	ids         *idRange

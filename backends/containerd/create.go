@@ -138,9 +138,9 @@ func (b *Backend) createLeased(ctx context.Context, c containers.Container, root
 	return err
 }
 
-// runtimeOptions make a process own the ends of its pipes, so that it can open /dev/stdout again.
+// runtimeOptions say who makes the cgroup, and make a process own the ends of its pipes, so that it can open /dev/stdout again.
 func (b *Backend) runtimeOptions() typeurl.Any {
-	o := &runcoptions.Options{IoUid: oci.UID, IoGid: oci.GID}
+	o := &runcoptions.Options{IoUid: oci.UID, IoGid: oci.GID, SystemdCgroup: b.groups.manager != ""}
 	if b.ids != nil {
 		o.IoUid, o.IoGid = b.ids.UID+oci.UID, b.ids.GID+oci.GID
 	}

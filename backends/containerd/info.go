@@ -3,6 +3,7 @@ package containerd
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -30,7 +31,11 @@ func (b *Backend) learn(ctx context.Context) error {
 	if b.snapshotter, err = b.findSnapshotter(ctx); err != nil {
 		return err
 	}
-	b.limits = machineLimits(b.engine.rootless)
+	pid, err := peer(b.engine.socket())
+	if err != nil {
+		return explain(err)
+	}
+	b.groups = machine{root: "/", uid: os.Geteuid(), engine: int(pid)}.grouping(b.engine.rootless)
 	if !b.engine.rootless {
 		if b.ids, err = hostRange(); err != nil {
 			return err
@@ -44,8 +49,8 @@ func (b *Backend) learn(ctx context.Context) error {
 		OS:           "linux",
 		Arch:         runtime.GOARCH, // a socket is this machine's
 		CPUs:         runtime.NumCPU(),
-		Controllers:  b.limits.controllers,
-		Capabilities: b.limits.capabilities(),
+		Controllers:  b.groups.controllers,
+		Capabilities: b.groups.capabilities(),
 		Warnings:     b.warnings(),
 	}
 	b.info.Capabilities.NetworkEngine = b.network().Check() == nil
@@ -88,20 +93,14 @@ func (b *Backend) warnings() []string {
 	if b.snapshotter == copying {
 		w = append(w, "containerd's overlayfs snapshotter doesn't work on this machine, so the whole image is copied for each shard: `ctr plugins ls -d id==overlayfs` says why")
 	}
-	missing := b.limits.missing()
+	missing := b.groups.missing()
 	switch {
-	case b.engine.rootless:
-		w = append(w, "a rootless containerd's shards get no cgroup of their own, so none of their limits is in force: use rootless Podman where that matters")
+	case b.groups.parent == "":
+		w = append(w, "no limit of a shard will be in force, since this containerd may make no cgroups: it may when this user's systemd runs it (`systemctl --user start containerd`)")
 	case len(missing) > 0:
 		w = append(w, fmt.Sprintf("limits that won't be in force, since the engine has no such cgroup controllers: %s", strings.Join(missing, ", ")))
 	}
 	return w
-}
-
-// limits say which cgroup controllers can hold a shard's.
-type limits struct {
-	cgroup2     bool
-	controllers []string
 }
 
 // wanted are the controllers that a shard's limits need.

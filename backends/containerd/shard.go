@@ -39,6 +39,9 @@ func (s *shard) there(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	c, err := s.backend.ContainerService().Get(ctx, s.id)
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx) // which the engine's client doesn't tell
+	}
 	if err == nil && c.Labels[labelInstance] != s.instance {
 		err = errdefs.ErrNotFound
 	}
@@ -164,6 +167,9 @@ func (s *shard) Remove(ctx context.Context) error {
 func (s *shard) remove(ctx context.Context) error {
 	b := s.backend
 	if err := s.end(ctx); err != nil {
+		return err
+	}
+	if err := b.groups.release(ctx, s.id); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(fifoFolder(b.engine, s.id)); err != nil {

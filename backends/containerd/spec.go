@@ -28,12 +28,11 @@ func (b *Backend) adapt(c backends.Config, id string) (*specs.Spec, error) {
 	if b.ids != nil {
 		linux.UIDMappings, linux.GIDMappings = b.ids.mappings()
 		linux.Namespaces = append(slices.Clone(linux.Namespaces), specs.LinuxNamespace{Type: specs.UserNamespace})
-		// A rootless runc fails for any path.
-		linux.CgroupsPath = "/" + Namespace + "/" + id
 	}
+	linux.CgroupsPath = b.groups.path(id)
 	if linux.Resources != nil {
 		var err error
-		if linux.Resources, err = b.limits.apply(*linux.Resources); err != nil {
+		if linux.Resources, err = b.groups.apply(*linux.Resources); err != nil {
 			return nil, err
 		}
 	}

@@ -35,12 +35,19 @@ func TestAdapt(t *testing.T) {
 		b      Backend
 		change func(*specs.Linux)
 	}{
-		{"root, cgroup v2", Backend{ids: &idRange{70000, 70000}, limits: limits{true, all}}, rooted},
-		{"root, cgroup v1", Backend{ids: &idRange{70000, 70000}, limits: limits{false, all}}, func(l *specs.Linux) {
+		{"root, cgroup v2", Backend{ids: &idRange{70000, 70000}, groups: grouping{limits{true, all}, "/berth", ""}}, rooted},
+		{"root, cgroup v1", Backend{ids: &idRange{70000, 70000}, groups: grouping{limits{false, all}, "/berth", ""}}, func(l *specs.Linux) {
 			rooted(l)
 			l.Resources.Unified, l.Resources.CPU = nil, &specs.LinuxCPU{Shares: &shares}
 		}},
-		{"rootless", Backend{limits: limits{true, nil}}, func(l *specs.Linux) {
+		{"rootless, systemd", Backend{groups: grouping{limits{true, all}, "/user.slice", "/run/user/1000/systemd/private"}}, func(l *specs.Linux) {
+			l.CgroupsPath = "berthid.slice:berth:id"
+		}},
+		{"rootless, some delegated", Backend{groups: grouping{limits{true, []string{"pids"}}, "/mine", ""}}, func(l *specs.Linux) {
+			l.Resources.Memory, l.Resources.Unified = nil, nil
+			l.CgroupsPath = "/mine/id"
+		}},
+		{"rootless", Backend{groups: grouping{limits: limits{true, nil}}}, func(l *specs.Linux) {
 			l.Resources.Memory, l.Resources.Pids, l.Resources.Unified = nil, nil, nil
 		}},
 	}
@@ -77,7 +84,7 @@ func TestAdaptRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := config(t)
 			edit(c.Spec.Linux)
-			b := Backend{limits: limits{true, all}}
+			b := Backend{groups: grouping{limits: limits{true, all}}}
 			if _, err := b.adapt(c, "id"); !errors.Is(err, backends.ErrInvalid) {
 				t.Errorf("%v", err)
 			}

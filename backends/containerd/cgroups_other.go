@@ -1,5 +1,0 @@
-//go:build !linux
-
-package containerd
-
-func machineLimits(bool) limits { return limits{} }
