@@ -47,6 +47,9 @@ clean: ## remove what was built here; images and caches stay
 test: prereqs-tests build ## every test, as an unprivileged user, with a summary of what was skipped and why
 	@scripts/test
 
+test-vm: prereqs-vm build ## limits, on a virtual machine with systemd: rootless engines enforce them there
+	@scripts/vm/test
+
 check: ## format, vet, import directions and the unit tests; no engine needed
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
 	  [ -z "$$unformatted" ] || { echo "not gofmt'ed (make fmt):"; echo "$$unformatted"; exit 1; }
@@ -72,6 +75,9 @@ prereqs: ## install what's missing for building and running, or say what is
 
 prereqs-tests:
 	@scripts/prereqs --tests
+
+prereqs-vm:
+	@scripts/prereqs --vm
 
 ## Measuring
 
@@ -104,4 +110,4 @@ bench-tool:
 	@mkdir -p bin
 	@$(BUILD) -o bin/bench ./scripts/bench
 
-.PHONY: help run image build cross generate clean test spectest check lint fmt prereqs prereqs-tests bench-channel bench-start bench-run bench-memory bench-session bench-atspi prereqs-bench bench-build bench-tool
+.PHONY: help run image build cross generate clean test test-vm spectest check lint fmt prereqs prereqs-tests prereqs-vm bench-channel bench-start bench-run bench-memory bench-session bench-atspi prereqs-bench bench-build bench-tool
