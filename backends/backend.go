@@ -157,6 +157,8 @@ type Info struct {
 	// won't be in force.
 	Controllers  []string
 	Capabilities Capabilities
+	// NoNetwork says why Capabilities.NetworkEngine is false, in a line with the way on.
+	NoNetwork string
 	// Warnings tell what works on this engine, but badly: a line each, with the cause and the fix.
 	Warnings []string
 }

@@ -3,17 +3,30 @@ package backendtest
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/berth-run/berth/backends"
+	"github.com/berth-run/berth/oci"
 )
 
 var networkCases = []testCase{
 	{"network: trap 6, none is a loopback alone", "Isolation", func(t *testing.T, e *env) {
 		if got := e.interfaces(t, e.networked(t, backends.NetworkNone)); len(got) != 1 || got[0] != "lo" {
 			t.Errorf("interfaces %v", got)
+		}
+	}},
+	{"network: the names that need none", "Isolation", func(t *testing.T, e *env) {
+		s := e.started(t)
+		for _, host := range []string{"localhost", oci.DefaultHostname} {
+			if got := strings.Fields(string(e.output(t, s, nil, "lookup", host))); !slices.Contains(got, "127.0.0.1") {
+				t.Errorf("%s is %v", host, got)
+			}
+		}
+		if got := strings.TrimSpace(string(e.output(t, s, nil, "file", "/etc/hostname"))); got != oci.DefaultHostname {
+			t.Errorf("/etc/hostname has %q", got)
 		}
 	}},
 	{"network: trap 6, engine is more", "NetworkEngine", func(t *testing.T, e *env) {

@@ -53,7 +53,8 @@ func (b *Backend) learn(ctx context.Context) error {
 		Capabilities: b.groups.capabilities(),
 		Warnings:     b.warnings(),
 	}
-	b.info.Capabilities.NetworkEngine = b.network().Check() == nil
+	b.info.NoNetwork = b.network().Lacks()
+	b.info.Capabilities.NetworkEngine = b.info.NoNetwork == ""
 	return nil
 }
 

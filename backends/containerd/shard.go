@@ -228,10 +228,15 @@ func (s *shard) killTask(ctx context.Context) error {
 
 const sigkill = 9
 
-// CopyIn implements backends.Shard: containerd has no such call.
+// Copies: containerd has no such call. Berth could only reach into the shard by itself, through its
+// processes' /proc/PID/root: against an agent that swaps paths meanwhile, with ids that the machine's root
+// hasn't got in there (a tmpfs refuses it), and not at all from within a container. Files go over the link,
+// which is fast enough (docs/performance.md).
+
+// CopyIn implements backends.Shard.
 func (s *shard) CopyIn(context.Context, string, io.Reader) error { return errNoCopy }
 
-// CopyOut implements backends.Shard: containerd has no such call.
+// CopyOut implements backends.Shard.
 func (s *shard) CopyOut(context.Context, string, io.Writer) error { return errNoCopy }
 
 var errNoCopy = fmt.Errorf("%w: containerd copies no files", backends.ErrUnsupported)

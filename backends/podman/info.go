@@ -69,8 +69,16 @@ func (h hostInfo) capabilities() backends.Capabilities {
 		CPUWeight:     has("cpu"),
 		Isolation:     true,
 		Copy:          true,
-		NetworkEngine: !h.Security.Rootless || h.Slirp4netns.Executable != "" || h.Pasta.Executable != "",
+		NetworkEngine: h.noNetwork() == "",
 	}
+}
+
+// noNetwork says why a shard can't have the engine's network, "" where it can.
+func (h hostInfo) noNetwork() string {
+	if !h.Security.Rootless || h.Slirp4netns.Executable != "" || h.Pasta.Executable != "" {
+		return ""
+	}
+	return "a rootless Podman needs pasta or slirp4netns for it: install one (Debian: `apt install passt slirp4netns`)"
 }
 
 type infoResponse struct {

@@ -111,6 +111,7 @@ func (b *Backend) learn(ctx context.Context, remote bool) error {
 		CPUs:         h.CPUs,
 		Controllers:  h.CgroupControllers,
 		Capabilities: h.capabilities(),
+		NoNetwork:    h.noNetwork(),
 		Warnings:     r.warnings(),
 	}
 	return nil

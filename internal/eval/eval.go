@@ -104,6 +104,9 @@ func (q Request) prepare(ctx context.Context, secrets *redact.Set) (_ *run, err 
 	if err != nil {
 		return nil, err
 	}
+	if err := hasNetwork(net, q.Network, info); err != nil {
+		return nil, err
+	}
 	img, err := findImage(ctx, q.Engine, info.Arch, app, q.Image)
 	if err != nil {
 		return nil, err

@@ -32,6 +32,19 @@ func network(asked string, e *evalconfig.Eval, mode string) (string, error) {
 	return backends.NetworkNone, nil
 }
 
+// hasNetwork refuses what no shard of the engine could have.
+func hasNetwork(net, asked string, info backends.Info) error {
+	can := info.Capabilities
+	if net != backends.NetworkEngine || can.NetworkEngine || !can.Isolation {
+		return nil
+	}
+	why := "network=engine"
+	if asked == runner.NetworkAuto {
+		why = "something in this eval must call out by itself, so its shards are to have the engine's network (network=auto)"
+	}
+	return fmt.Errorf("%w: %s: %s", backends.ErrUnsupported, why, info.NoNetwork)
+}
+
 func callsOut(s client.Server) bool {
 	if s.Transport == "http" {
 		return true

@@ -2,8 +2,10 @@ package eval
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
+	"github.com/berth-run/berth/backends"
 	"github.com/berth-run/berth/internal/evalconfig"
 	"github.com/berth-run/berth/internal/runner"
 	"github.com/berth-run/berth/session/client"
@@ -40,6 +42,29 @@ func TestNetwork(t *testing.T) {
 	}
 	if _, err := network("none", &evalconfig.Eval{}, client.ModeAPIKey); !errors.Is(err, runner.ErrOption) {
 		t.Errorf("no network and no gateway: got %v, want ErrOption", err)
+	}
+}
+
+// TestHasNetwork: what no shard could have ends the run before there is one, with the engine's reason.
+func TestHasNetwork(t *testing.T) {
+	without := backends.Info{Name: "e", NoNetwork: "no plugins: install them", Capabilities: backends.Capabilities{Isolation: true}}
+	with := backends.Info{Capabilities: backends.Capabilities{Isolation: true, NetworkEngine: true}}
+	tests := map[string]struct {
+		net, asked string
+		info       backends.Info
+		want       string
+	}{
+		"none":          {"none", "auto", without, ""},
+		"can":           {"engine", "engine", with, ""},
+		"no containers": {"engine", "auto", backends.Info{}, ""},
+		"asked for":     {"engine", "engine", without, "network=engine: no plugins: install them"},
+		"needed":        {"engine", "auto", without, "must call out by itself, so its shards are to have the engine's network (network=auto): no plugins: install them"},
+	}
+	for name, tt := range tests {
+		err := hasNetwork(tt.net, tt.asked, tt.info)
+		if tt.want == "" && err != nil || tt.want != "" && (!errors.Is(err, backends.ErrUnsupported) || !strings.HasSuffix(err.Error(), tt.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/containerd/go-cni"
 )
@@ -107,23 +106,16 @@ func load() (cni.CNI, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := cni.New(cni.WithMinNetworkCount(1), cni.WithPluginConfDir(confDir), cni.WithPluginDir([]string{dir}), cni.WithInterfacePrefix("eth"))
+	c, err := cni.New(cni.WithMinNetworkCount(1), cni.WithPluginConfDir(confDir()), cni.WithPluginDir([]string{dir}), cni.WithInterfacePrefix("eth"))
 	if err != nil {
 		return nil, err
 	}
 	return c, c.Load(cni.WithDefaultConf)
 }
 
-// resultsDir is where CNI's library keeps what the plugins answered, a file for each shard.
-const resultsDir = "/var/lib/cni/results"
-
-// removeNetwork is the last thing done under the lock, whose file goes too.
+// removeNetwork is the last thing done under the lock, whose file goes too. It leaves nothing of the
+// network, but what isn't its own.
 func removeNetwork(ctx context.Context) error {
 	removeChains(ctx)
-	// Those of a machine that went down under its shards.
-	stale, _ := filepath.Glob(filepath.Join(resultsDir, name+"-*"))
-	for _, file := range stale {
-		os.Remove(file)
-	}
-	return os.RemoveAll(Dir)
+	return os.RemoveAll(folder())
 }

@@ -14,32 +14,35 @@ var pluginDirs = []string{"/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni", "/
 // plugins are what a shard's network is made with.
 var plugins = []string{"ptp", "host-local"}
 
-// Check tells, as backends.ErrUnsupported, why shards of the engine can't have its network.
-func (e Engine) Check() error {
+// Lacks says why shards of the engine can't have its network, in a line with the way on; "" where they can.
+func (e Engine) Lacks() string {
 	switch {
 	case e.PID == 0:
-		return unsupported("berth sees none of containerd's processes, as in a container, so it can't enter its namespaces: run berth on the engine's own machine")
+		return "berth sees none of containerd's processes, as in a container, so it can't enter its namespaces: run berth on the engine's own machine"
 	case !e.same("pid"):
-		return unsupported("containerd runs in a pid namespace of its own, so berth can't find its shards' processes")
+		return "containerd runs in a pid namespace of its own, so berth can't find its shards' processes"
 	case os.Geteuid() != 0 && !e.Rootless:
-		return unsupported("root's containerd has its network from root: run berth as root, or use a rootless one")
+		return "root's containerd has its network from root: run berth as root, or use a rootless one"
 	case os.Geteuid() != 0 && e.same("net"):
-		return unsupported("this rootless containerd has the machine's own network (rootlesskit --net=host), where an ordinary user may make no interface: start it with --net=slirp4netns or --net=pasta, as containerd-rootless.sh does")
+		return "this rootless containerd has the machine's own network (rootlesskit --net=host), where an ordinary user may make no interface: start it with --net=slirp4netns or --net=pasta, as containerd-rootless.sh does"
 	}
 	if _, err := pluginDir(e.path("")); err != nil {
-		return err
+		return err.Error()
+	}
+	if _, err := e.Resolv(); err != nil {
+		return err.Error()
 	}
 	if !e.entered() {
 		if _, err := exec.LookPath("nsenter"); err != nil {
-			return unsupported("there's no nsenter: install util-linux")
+			return "there's no nsenter: install util-linux"
 		}
 	}
 	for _, dir := range strings.Split(helperPath, ":") {
 		if executable(e.path(filepath.Join(dir, "iptables"))) {
-			return nil
+			return ""
 		}
 	}
-	return unsupported("CNI's plugins need iptables: install it (Debian: `apt install iptables`)")
+	return "CNI's plugins need iptables: install it (Debian: `apt install iptables`)"
 }
 
 // pluginDir is the first folder below root that has all plugins.
@@ -55,7 +58,7 @@ func pluginDir(root string) (string, error) {
 			return dir, nil
 		}
 	}
-	return "", unsupported("there are no CNI plugins (%s) in %s: %s", strings.Join(plugins, ", "), strings.Join(pluginDirs, ", "), pluginsAdvice)
+	return "", fmt.Errorf("there are no CNI plugins (%s) in %s: %s", strings.Join(plugins, ", "), strings.Join(pluginDirs, ", "), pluginsAdvice)
 }
 
 func executable(file string) bool {

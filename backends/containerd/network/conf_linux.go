@@ -16,18 +16,15 @@ import (
 	"strings"
 )
 
-const (
-	// name is the network's, as CNI has it.
-	name     = "berth"
-	confFile = confDir + "/berth.conflist"
-)
+// name is the network's, as CNI has it.
+const name = "berth"
 
 type object = map[string]any
 
 // configure writes the network's configuration, if it isn't there: for as long as there's a shard that has
 // it, it's the one that all have.
 func configure(ctx context.Context) error {
-	if _, err := os.Stat(confFile); err == nil || !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(confFile()); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	routes, err := os.ReadFile("/proc/self/net/route")
@@ -42,26 +39,29 @@ func configure(ctx context.Context) error {
 	list := []object{{
 		"type": "ptp", "ipMasq": true,
 		"ipam": object{
-			"type": "host-local", "dataDir": ipamDir,
+			"type": "host-local", "dataDir": ipamDir(),
 			"ranges": [][]object{{{"subnet": subnet.String()}}},
 			"routes": []object{{"dst": "0.0.0.0/0"}},
 		},
 	}}
-	if dropsForwarded(ctx) {
-		list = append(list, object{"type": "firewall"})
+	switch {
+	case firewalld(ctx):
+		list = append(list, object{"type": "firewall", "backend": "firewalld"})
+	case dropsForwarded(ctx):
+		list = append(list, object{"type": "firewall", "backend": "iptables"})
 	}
 	conf, err := json.MarshalIndent(object{"cniVersion": "0.4.0", "name": name, "plugins": list}, "", "\t")
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(confDir, 0o700); err != nil {
+	if err := os.MkdirAll(confDir(), 0o700); err != nil {
 		return err
 	}
-	next := filepath.Join(Dir, "next")
+	next := filepath.Join(folder(), "next")
 	if err := os.WriteFile(next, conf, 0o600); err != nil {
 		return err
 	}
-	return os.Rename(next, confFile)
+	return os.Rename(next, confFile())
 }
 
 // freeSubnet finds one that the machine has no route to (besides the one to everywhere), in what

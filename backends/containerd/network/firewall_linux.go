@@ -14,8 +14,19 @@ const (
 	adminChain = "CNI-ADMIN"
 )
 
-// freshFile is there when the chains weren't, before.
-const freshFile = Dir + "/fresh-chains"
+// firewalld tells whether that is the machine's firewall, which isn't seen among iptables' rules. It has no
+// say over a rootless engine's network.
+func firewalld(ctx context.Context) bool {
+	var first, outside uint32
+	ids, err := os.ReadFile("/proc/self/uid_map")
+	if err != nil {
+		return false
+	}
+	if _, err := fmt.Sscan(string(ids), &first, &outside); err != nil || first != outside {
+		return false
+	}
+	return exec.CommandContext(ctx, "firewall-cmd", "--state").Run() == nil
+}
 
 // dropsForwarded tells whether the machine's firewall would let nothing through that comes from a shard, as
 // it's where Docker is: then each shard's address needs a rule. Whether the chains for such rules were
@@ -26,14 +37,14 @@ func dropsForwarded(ctx context.Context) bool {
 		return false
 	}
 	if _, err := iptables(ctx, "-S", chain); err != nil {
-		_ = os.WriteFile(freshFile, nil, 0o600)
+		_ = os.WriteFile(freshFile(), nil, 0o600)
 	}
 	return true
 }
 
 // removeChains removes the chains, if they weren't there before and nobody else has come to use them.
 func removeChains(ctx context.Context) {
-	if _, err := os.Stat(freshFile); err != nil {
+	if _, err := os.Stat(freshFile()); err != nil {
 		return
 	}
 	rules, err := iptables(ctx, "-S", chain)

@@ -22,10 +22,10 @@ func locked(do func() error) error {
 // lock takes the file, which its last holder may have removed meanwhile.
 func lock() (*os.File, error) {
 	for {
-		if err := os.MkdirAll(Dir, 0o700); err != nil {
+		if err := os.MkdirAll(folder(), 0o700); err != nil {
 			return nil, err
 		}
-		f, err := os.OpenFile(lockFile, os.O_RDWR|os.O_CREATE, 0o600)
+		f, err := os.OpenFile(lockFile(), os.O_RDWR|os.O_CREATE, 0o600)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // the folder went again
 		}
@@ -38,7 +38,7 @@ func lock() (*os.File, error) {
 		}
 		held, err := f.Stat()
 		if err == nil {
-			if there, err := os.Stat(lockFile); err == nil && os.SameFile(held, there) {
+			if there, err := os.Stat(lockFile()); err == nil && os.SameFile(held, there) {
 				return f, nil
 			}
 		}

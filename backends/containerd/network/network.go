@@ -1,7 +1,7 @@
 // Package network joins a shard of containerd to its engine's network, through CNI plugins: a pair of
 // interfaces for each shard, addresses of one range, and what leaves is masqueraded. There is one
-// network, "berth", on a machine. Its configuration, its addresses and a mount for each shard that has it
-// are in Dir and nowhere else, and the last shard takes them all away.
+// network, "berth", for all engines of a network namespace. Its configuration, its addresses and a mount for
+// each shard that has it are in one folder of /run, and the last shard takes them all away.
 //
 // Plugins work where the engine is: in its mount and network namespaces, and in its user namespace if it
 // is a rootless one's, which its owner may enter without any privilege. A process of Go's can't enter one,
@@ -57,8 +57,16 @@ func (e Engine) run(ctx context.Context, r request) error {
 // pluginsAdvice is for who has no plugins, or a part of them.
 const pluginsAdvice = "install them (Debian: `apt install containernetworking-plugins`)"
 
-func unsupported(format string, args ...any) error {
-	return fmt.Errorf("%w: network=engine: %s; network=none works, and a gateway is reached without one", backends.ErrUnsupported, fmt.Sprintf(format, args...))
+// Check tells, as backends.ErrUnsupported, what Lacks says.
+func (e Engine) Check() error {
+	if lacks := e.Lacks(); lacks != "" {
+		return unsupported(lacks)
+	}
+	return nil
+}
+
+func unsupported(why string) error {
+	return fmt.Errorf("%w: network=engine: %s", backends.ErrUnsupported, why)
 }
 
 var errNoHelper = errors.New("this program can't enter the engine's namespaces: its main doesn't call network.RunHelper")

@@ -15,8 +15,8 @@ type request struct {
 
 func (e Engine) help(context.Context, request) error { return errNoHelper }
 
-// Check tells why shards of the engine can't have its network.
-func (e Engine) Check() error { return unsupported("containerd's shards have one on Linux only") }
+// Lacks says why shards of the engine can't have its network.
+func (e Engine) Lacks() string { return "containerd's shards have one on Linux only" }
 
 // Resolv gives a shard's /etc/resolv.conf.
 func (e Engine) Resolv() ([]byte, error) { return nil, e.Check() }

@@ -7,26 +7,35 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
 
-// Dir is where everything of the network is, in the engine's mount namespace. It's below /run, so that a
-// machine, or a rootlesskit, that starts anew starts without any.
-const Dir = "/run/berth-network"
+// folder is where everything of the network is, in the engine's mount namespace. It's below /run, so that a
+// machine, or a rootlesskit, that starts anew starts without any. What it tells of is in one network
+// namespace, whose number it has: /run may be seen from others.
+var folder = sync.OnceValue(func() string {
+	var own unix.Stat_t
+	_ = unix.Stat("/proc/self/ns/net", &own) // there always
+	return fmt.Sprintf("/run/berth-network-%d", own.Ino)
+})
 
-const (
-	lockFile  = Dir + "/lock"
-	confDir   = Dir + "/net.d"
-	ipamDir   = Dir + "/addresses"
-	placesDir = Dir + "/shards"
-)
+// Files of the folder.
+func lockFile() string  { return folder() + "/lock" }
+func confDir() string   { return folder() + "/net.d" }
+func confFile() string  { return confDir() + "/berth.conflist" }
+func ipamDir() string   { return folder() + "/addresses" }
+func placesDir() string { return folder() + "/shards" }
 
-// place is what a shard has in Dir: its process, by whose life it's held, and a mount of its network
+// freshFile is there when the firewall's chains weren't, before.
+func freshFile() string { return folder() + "/fresh-chains" }
+
+// place is what a shard has in the folder: its process, by whose life it's held, and a mount of its network
 // namespace, which plugins need to take away what they made when the process has ended long ago.
 type place struct{ id string }
 
-func (p place) dir() string   { return filepath.Join(placesDir, p.id) }
+func (p place) dir() string   { return filepath.Join(placesDir(), p.id) }
 func (p place) netns() string { return filepath.Join(p.dir(), "netns") }
 func (p place) owner() string { return filepath.Join(p.dir(), "process") }
 
@@ -100,12 +109,14 @@ func (p place) remove() error {
 	if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("letting go of a network namespace: %w", err)
 	}
+	// CNI's library keeps there what the plugins answered, and takes it away itself, unless it was killed.
+	_ = os.Remove(filepath.Join("/var/lib/cni/results", name+"-"+p.id+"-eth0"))
 	return os.RemoveAll(p.dir())
 }
 
 // places are all that are taken.
 func places() ([]place, error) {
-	entries, err := os.ReadDir(placesDir)
+	entries, err := os.ReadDir(placesDir())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

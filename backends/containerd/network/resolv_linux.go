@@ -28,7 +28,7 @@ func (e Engine) Resolv() ([]byte, error) {
 			return out, nil
 		}
 	}
-	return nil, unsupported("the engine's /etc/resolv.conf has no nameserver that a shard reaches by IPv4 (one on the loopback isn't): name one there")
+	return nil, errors.New("the engine's /etc/resolv.conf has no nameserver that a shard reaches (one on the loopback isn't, nor one by IPv6): name one there")
 }
 
 // reachable are the lines that hold in a shard too, and whether a nameserver is among them.
