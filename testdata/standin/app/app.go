@@ -93,16 +93,18 @@ func run(c Config, sc scenario.Scenario, in *instance, profile, home string) (in
 	s.engine = engine.New(codexPath(), c.Stderr, s.lost)
 	s.crash = func(how scenario.Crash) { crash(how, s.journal, crashed) }
 	defer stop()
-	s.start(sc, false)
-	address, err := serve(s)
+	drawn := s.start(sc, sc.Besides != "")
+	w, err := serve(s)
 	if err != nil {
 		return 1, err
 	}
-	browser, err := browse(address, profile, c)
+	browser, err := browse(w.address(""), filepath.Join(profile, "Chromium"), c)
 	if err != nil {
 		return 1, err
 	}
-	defer end(stop, browser.end, s.engine.Close)
+	others := &besides{web: w, profile: profile, config: c, kind: sc.Besides}
+	defer end(stop, browser.end, others.end, s.engine.Close)
+	go others.start(life, drawn)
 	go s.ready(s.surface())
 	go in.serve(s)
 	select {

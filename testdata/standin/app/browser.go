@@ -3,7 +3,6 @@ package app
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"syscall"
 	"time"
@@ -27,8 +26,8 @@ var quiet = []string{
 
 // browse opens the page in a window, with the flags that the app was given: with none for
 // accessibility, what's in the window isn't told to anybody.
-func browse(address, profile string, c Config) (*browser, error) {
-	args := append([]string{"--app=" + address, "--user-data-dir=" + filepath.Join(profile, "Chromium")}, quiet...)
+func browse(address, data string, c Config) (*browser, error) {
+	args := append([]string{"--app=" + address, "--user-data-dir=" + data}, quiet...)
 	b := &browser{done: make(chan struct{})}
 	b.cmd = exec.Command(browserPath(), append(args, c.Flags...)...)
 	b.cmd.Stdout, b.cmd.Stderr = c.Stderr, c.Stderr

@@ -10,8 +10,12 @@ import (
 func (s *stage) take(e event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e.Control == "shown" {
+	switch e.Control {
+	case "shown":
 		s.shown(e.Seq)
+		return
+	case "beside":
+		s.letGo()
 		return
 	}
 	s.journal.log(entry{
@@ -51,7 +55,7 @@ func init() {
 		"skip":          on((*stage).advance),
 		"goToChatGPT":   on((*stage).advance),
 		"keepSettingUp": on((*stage).back),
-		"keepModel":     on((*stage).advance),
+		"keepModel":     on((*stage).keepModel),
 		"changeModel":   on((*stage).changeModel),
 		"next":          on((*stage).advance),
 		"work":          func(s *stage, _ event) { s.switchTo(scenario.Work) },
@@ -67,6 +71,16 @@ func (s *stage) choose(e event) {
 		s.now.Ready = true
 		s.wake()
 	}
+}
+
+// keepModel closes the announcement, over whatever it lies.
+func (s *stage) keepModel() {
+	if s.held == "" {
+		s.advance()
+		return
+	}
+	s.showMain(s.held, scenario.CrashNone)
+	s.held = ""
 }
 
 // changeModel is what nobody should ask for: every later turn has another model than the config's.

@@ -79,7 +79,20 @@ func (s *stage) route(h scenario.Handoff, path, prompt string) {
 	if h.Surface != "" {
 		s.now.Surface = h.Surface
 	}
+	if s.sc.Main.Announced && prompt != "" && !s.told {
+		s.held, s.told = prompt, true
+		s.show(view{Screen: announcement})
+		return
+	}
 	s.showMain(prompt, scenario.CrashNone)
+	if h.EmptiedMS > 0 {
+		s.after(s.run, h.EmptiedMS, func() {
+			s.journal.log(entry{Event: "setupRoute", Run: s.run})
+			if s.now.Screen == main {
+				s.showMain("", scenario.CrashNone)
+			}
+		})
+	}
 }
 
 // drawLimit is how long the page may take to show another scenario's splash.

@@ -34,6 +34,8 @@ type stage struct {
 	handoffs int
 	path     string // the workspace of the draft
 	model    string // chosen in the announcement
+	held     string // the draft below an announcement
+	told     bool   // the announcement of Main.Announced has been
 }
 
 // drawing is a view on its way to the screen.
@@ -60,6 +62,7 @@ func (s *stage) start(sc scenario.Scenario, held bool) <-chan struct{} {
 	s.run++
 	s.sc, s.passed, s.screens = sc, nil, nil
 	s.moving, s.handoffs, s.path, s.model = false, 0, s.home, ""
+	s.held, s.told = "", false
 	for _, screen := range sc.Screens {
 		s.screens = append(s.screens, screen)
 		if screen.Twice {
@@ -93,6 +96,11 @@ func (s *stage) leaveSplash(ctx context.Context, run int, until ...<-chan struct
 	s.mu.Unlock()
 	switch sp.Until {
 	case scenario.Never:
+		return
+	case scenario.Locked:
+		if err := lockStorage(ctx); err != nil {
+			s.journal.log(entry{Event: "failed", Run: run, Text: err.Error()})
+		}
 		return
 	case scenario.Shown:
 	default:
@@ -163,7 +171,7 @@ func (s *stage) showMain(draft string, crash scenario.Crash) {
 	m := s.sc.Main
 	s.show(view{
 		Screen: main, Draft: draft, Code: m.Backticks == scenario.BackticksCode,
-		Missing: m.Missing, Doubled: m.Doubled, Dead: m.Dead, crash: crash,
+		Missing: m.Missing, Doubled: m.Doubled, Dead: m.Dead, SendMS: m.SendMS, crash: crash,
 	})
 }
 

@@ -100,6 +100,20 @@ func (k *keyring) store(ctx context.Context) error {
 	return k.writeAndRead(ctx, keys)
 }
 
+// lockStorage locks the default keyring, so that its user would be asked.
+func lockStorage(ctx context.Context) error {
+	k := &keyring{}
+	defer k.close()
+	if err := k.open(ctx); err != nil {
+		return err
+	}
+	var keys dbus.ObjectPath
+	if err := k.call(ctx, root, service+".ReadAlias", "default").Store(&keys); err != nil {
+		return err
+	}
+	return k.call(ctx, root, service+".Lock", []dbus.ObjectPath{keys}).Err
+}
+
 // unlock opens a collection, or has the user asked for its password, or for that of a first one.
 func (k *keyring) unlock(ctx context.Context, keys dbus.ObjectPath) error {
 	if keys != none {

@@ -1,8 +1,10 @@
 package app
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/berth-run/berth/testdata/standin/engine"
 	"github.com/berth-run/berth/testdata/standin/scenario"
@@ -20,12 +22,14 @@ func (s *stage) send(text string) {
 		return
 	}
 	s.journal.log(entry{Event: "send", Run: s.run, Surface: s.now.Surface, Text: text, Path: s.path})
-	if s.sc.Send.Crash != scenario.CrashNone {
-		s.crash(s.sc.Send.Crash)
+	how := s.sc.Send
+	if how.Crash != scenario.CrashNone && !how.Begun {
+		s.crash(how.Crash)
 		return
 	}
 	p := engine.Prompt{
-		Originator: originators[s.now.Surface], Path: s.path, Text: recorded(text, s.sc.Send.Prompt), Model: s.model,
+		Originator: cmp.Or(how.Originator, originators[s.now.Surface]), Path: s.path, Text: recorded(text, how.Prompt),
+		Model: cmp.Or(how.Model, s.model), Effort: how.Effort,
 	}
 	s.show(view{Screen: thread, Messages: []said{{From: "you", Text: text}}})
 	run, seq := s.run, s.now.Seq
@@ -33,12 +37,54 @@ func (s *stage) send(text string) {
 }
 
 func (s *stage) turn(run, seq int, p engine.Prompt) {
-	id, err := s.engine.Send(s.life, p, func(u engine.Update) { s.update(run, seq, u) })
+	s.mu.Lock()
+	how := s.sc.Send
+	s.mu.Unlock()
+	var forge *forger
+	var err error
+	if how.Record != scenario.RecordWritten {
+		if forge, err = newForger(how.Record, s.home, p.Text); err != nil {
+			s.fail(run, err)
+			return
+		}
+		p.Home = forge.elsewhere
+	}
+	done := make(chan struct{})
+	ended := sync.OnceFunc(func() { close(done) })
+	id, err := s.engine.Send(s.life, p, func(u engine.Update) {
+		s.update(run, seq, u)
+		if u.Done {
+			ended()
+		}
+	})
 	if err != nil {
 		s.fail(run, err)
 		return
 	}
 	s.journal.log(entry{Event: "turn", Run: run, Thread: id, Path: p.Path})
+	s.begun(how)
+	if forge == nil {
+		return
+	}
+	select {
+	case <-done:
+		if err := forge.publish(s.life, id); err != nil {
+			s.fail(run, err)
+		}
+	case <-s.life.Done():
+	}
+}
+
+// begun does what a scenario wants of a turn that has begun.
+func (s *stage) begun(how scenario.Send) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case how.Crash != scenario.CrashNone:
+		s.crash(how.Crash)
+	case how.Asks != "":
+		s.show(view{Screen: screen(how.Asks)})
+	}
 }
 
 // update shows what a turn did, if its thread is still on screen.
@@ -64,7 +110,7 @@ func (s *stage) update(run, seq int, u engine.Update) {
 // ready has Codex run for the surface that the app begins with.
 func (s *stage) ready(surface scenario.Surface) {
 	e := entry{Event: "codex", Surface: surface}
-	if err := s.engine.Ensure(s.life, originators[surface]); err != nil {
+	if err := s.engine.Ensure(s.life, originators[surface], ""); err != nil {
 		e.Text = err.Error() // whoever sends something is told
 	}
 	s.journal.log(e)

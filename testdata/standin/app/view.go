@@ -19,6 +19,8 @@ type view struct {
 	// Of the main screen.
 	Draft string `json:"draft,omitempty"`
 	Code  bool   `json:"code,omitempty"`
+	// SendMS is how long Send stays disabled.
+	SendMS int `json:"sendMs,omitempty"`
 	// Of a thread.
 	Messages []said `json:"messages,omitempty"`
 
@@ -33,6 +35,8 @@ const (
 	main   screen = "main"
 	thread screen = "thread"
 	broken screen = "error"
+
+	announcement screen = screen(scenario.Announcement)
 )
 
 // said is one message of a thread.
@@ -44,7 +48,8 @@ type said struct {
 // event is something that was done on the page.
 type event struct {
 	Seq int `json:"seq"`
-	// Control is the control's name in labels.json, "shown" when the page has drawn a view.
+	// Control is the control's name in labels.json, "shown" when the page has drawn a view, "beside" when
+	// another window has.
 	Control string `json:"control"`
 	Pointer bool   `json:"pointer"` // a pointer did it
 	Key     bool   `json:"key"`     // Return did it

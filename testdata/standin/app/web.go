@@ -21,8 +21,8 @@ type web struct {
 	host   string
 	cookie string
 
-	mu  sync.Mutex
-	key string
+	mu   sync.Mutex
+	keys map[string]bool // not used yet
 }
 
 const cookieName = "chatgpt"
@@ -31,16 +31,16 @@ const cookieName = "chatgpt"
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// serve gives the address of the page.
-func serve(s *stage) (string, error) {
+// serve serves the page until the app ends.
+func serve(s *stage) (*web, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	w := &web{stage: s, host: l.Addr().String(), cookie: rand.Text(), key: rand.Text()}
+	w := &web{stage: s, host: l.Addr().String(), cookie: rand.Text(), keys: map[string]bool{}}
 	page, err := fs.Sub(standin.Files, "page")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /", http.FileServerFS(page))
@@ -50,7 +50,16 @@ func serve(s *stage) (string, error) {
 	mux.HandleFunc("GET /views", w.views)
 	mux.HandleFunc("POST /events", w.events)
 	go func() { _ = http.Serve(l, w.guard(mux)) }() // until the app ends
-	return fmt.Sprintf("http://%s/?key=%s", w.host, w.key), nil
+	return w, nil
+}
+
+// address is the page's for one more browser; more is added to its query.
+func (w *web) address(more string) string {
+	key := rand.Text()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.keys[key] = true
+	return fmt.Sprintf("http://%s/?key=%s%s", w.host, key, more)
 }
 
 // guard lets in who has the cookie, or the key.
@@ -75,11 +84,13 @@ func (w *web) guard(next http.Handler) http.Handler {
 func (w *web) unlock(key string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.key == "" || !same(key, w.key) {
-		return false
+	for k := range w.keys {
+		if same(key, k) {
+			delete(w.keys, k)
+			return true
+		}
 	}
-	w.key = ""
-	return true
+	return false
 }
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

@@ -19,11 +19,11 @@ func served(t *testing.T) (*stage, string) {
 	s := newStage()
 	s.journal = &journal{path: filepath.Join(t.TempDir(), "journal.jsonl")}
 	s.start(scenario.Scenario{Splash: scenario.Splash{Until: scenario.Never}}, false)
-	address, err := serve(s)
+	w, err := serve(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, address
+	return s, w.address("")
 }
 
 func client(t *testing.T) *http.Client {

@@ -44,6 +44,7 @@ func New(path string, stderr io.Writer, failed func(error)) *Engine {
 // server is a running app server.
 type server struct {
 	originator string
+	home       string
 	cmd        *exec.Cmd
 	rpc        *rpc
 	gone       chan struct{}
@@ -53,23 +54,23 @@ type server struct {
 	turns map[string]func(Update) // by thread
 }
 
-// Ensure has an app server run for which we are originator.
-func (e *Engine) Ensure(ctx context.Context, originator string) error {
+// Ensure has an app server run for which we are originator, with a CODEX_HOME of its own if home isn't "".
+func (e *Engine) Ensure(ctx context.Context, originator, home string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	_, err := e.ensure(ctx, originator)
+	_, err := e.ensure(ctx, originator, home)
 	return err
 }
 
-func (e *Engine) ensure(ctx context.Context, originator string) (*server, error) {
+func (e *Engine) ensure(ctx context.Context, originator, home string) (*server, error) {
 	if e.closed {
 		return nil, ErrClosed
 	}
-	if e.server != nil && e.server.originator == originator && !e.server.ended() {
+	if e.server != nil && e.server.originator == originator && e.server.home == home && !e.server.ended() {
 		return e.server, nil
 	}
 	e.stop()
-	s, err := e.start(originator)
+	s, err := e.start(originator, home)
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +83,11 @@ func (e *Engine) ensure(ctx context.Context, originator string) (*server, error)
 	return s, s.rpc.send(map[string]any{"method": "initialized"})
 }
 
-func (e *Engine) start(originator string) (*server, error) {
+func (e *Engine) start(originator, home string) (*server, error) {
 	cmd := exec.Command(e.path, "app-server")
+	if home != "" {
+		cmd.Env = append(os.Environ(), "CODEX_HOME="+home)
+	}
 	cmd.Stderr = e.stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -96,7 +100,7 @@ func (e *Engine) start(originator string) (*server, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	s := &server{originator: originator, cmd: cmd, gone: make(chan struct{}), turns: map[string]func(Update){}}
+	s := &server{originator: originator, home: home, cmd: cmd, gone: make(chan struct{}), turns: map[string]func(Update){}}
 	s.rpc = newRPC(out, in, s.hear)
 	go e.wait(s)
 	return s, nil
@@ -151,15 +155,17 @@ func (e *Engine) Close() {
 // Prompt is one to be sent.
 type Prompt struct {
 	Originator string
+	Home       string // CODEX_HOME, "" for the app's
 	Path       string // of the workspace
 	Text       string
 	Model      string // "" is the one of the config
+	Effort     string // "" likewise
 }
 
 // Send opens a thread in the prompt's workspace and starts a turn. on is told of what the turn does.
 func (e *Engine) Send(ctx context.Context, p Prompt, on func(Update)) (thread string, err error) {
 	e.mu.Lock()
-	s, err := e.ensure(ctx, p.Originator)
+	s, err := e.ensure(ctx, p.Originator, p.Home)
 	e.mu.Unlock()
 	if err != nil {
 		return "", err
@@ -175,9 +181,11 @@ func (e *Engine) Send(ctx context.Context, p Prompt, on func(Update)) (thread st
 	s.mu.Lock()
 	s.turns[r.Thread.ID] = on
 	s.mu.Unlock()
-	return r.Thread.ID, s.rpc.call(ctx, "turn/start", map[string]any{
-		"threadId": r.Thread.ID, "input": []any{map[string]any{"type": "text", "text": p.Text}},
-	}, nil)
+	turn := map[string]any{"threadId": r.Thread.ID, "input": []any{map[string]any{"type": "text", "text": p.Text}}}
+	if p.Effort != "" {
+		turn["effort"] = p.Effort
+	}
+	return r.Thread.ID, s.rpc.call(ctx, "turn/start", turn, nil)
 }
 
 // hear takes the notifications that a conversation shows something of.

@@ -10,7 +10,8 @@ import (
 	"sync"
 )
 
-// maxLine bounds one message of the app server, in bytes.
+// maxLine bounds a message that is looked at, in bytes. A longer one is passed over: an app server whose
+// output nobody reads stands still.
 const maxLine = 32 << 20
 
 var errEnded = errors.New("the app server ended")
@@ -47,19 +48,45 @@ func newRPC(r io.Reader, w io.WriteCloser, hear func(string, json.RawMessage)) *
 
 func (c *rpc) read(r io.Reader) {
 	defer close(c.ended)
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxLine)
-	for lines.Scan() {
-		var m message
-		if json.Unmarshal(lines.Bytes(), &m) != nil {
-			continue
+	lines := bufio.NewReader(r)
+	for {
+		line, err := nextLine(lines)
+		if len(line) > 0 {
+			c.take(line)
 		}
-		switch {
-		case m.Method == "" && m.ID != nil:
-			c.answered(m)
-		case m.ID == nil:
-			c.hear(m.Method, m.Params)
+		if err != nil {
+			return
 		}
+	}
+}
+
+// nextLine gives the next line, or nothing in the place of one that is too long.
+func nextLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	long := false
+	for {
+		part, err := r.ReadSlice('\n')
+		if long = long || len(line)+len(part) > maxLine; long {
+			line = nil
+		} else {
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}
+
+func (c *rpc) take(line []byte) {
+	var m message
+	if json.Unmarshal(line, &m) != nil {
+		return
+	}
+	switch {
+	case m.Method == "" && m.ID != nil:
+		c.answered(m)
+	case m.ID == nil:
+		c.hear(m.Method, m.Params)
 	}
 }
 

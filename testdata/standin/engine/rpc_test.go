@@ -61,3 +61,16 @@ func TestCallEnds(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestLongLine: a message that is too long is passed over, and the next one is heard.
+func TestLongLine(t *testing.T) {
+	heard := make(chan string, 2)
+	_, _, says := peer(t, func(method string, _ json.RawMessage) { heard <- method })
+	go func() {
+		fmt.Fprintf(says, `{"method":"long","params":"%s"}`+"\n", strings.Repeat("x", maxLine))
+		fmt.Fprintln(says, `{"method":"next"}`)
+	}()
+	if got := <-heard; got != "next" {
+		t.Errorf("heard %q", got)
+	}
+}

@@ -2,12 +2,15 @@
 import { post } from './controls.js';
 
 let root;
+let held = false; // Send stays disabled for now
 
 // composer makes the editor as often as the view wants it; the first is the one that is sent.
 export function composer(view) {
   const count = view.missing?.includes('composer') ? 0 : view.doubled?.includes('composer') ? 2 : 1;
   const all = Array.from({ length: count }, () => make(view));
   root = all[0];
+  held = view.sendMs > 0;
+  if (held) setTimeout(() => { held = false; enableSend(); }, view.sendMs);
   setTimeout(enableSend); // Send isn't there yet
   return all;
 }
@@ -58,5 +61,5 @@ export function readDraft() {
 }
 
 function enableSend() {
-  document.querySelectorAll('[data-control=send]').forEach(b => { b.disabled = readDraft().trim() === ''; });
+  document.querySelectorAll('[data-control=send]').forEach(b => { b.disabled = held || readDraft().trim() === ''; });
 }

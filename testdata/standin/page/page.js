@@ -19,6 +19,8 @@ const screens = {
     el('h1', { textContent: 'Try something' }), ...controls(view, 'note'), ...controls(view, 'chart'), ...controls(view, 'skip')),
   confirm: view => dialog('Skip the rest of the set-up?', ...controls(view, 'keepSettingUp'), ...controls(view, 'goToChatGPT')),
   announcement: view => dialog('Introducing a new model', ...controls(view, 'changeModel'), ...controls(view, 'keepModel')),
+  signIn: view => page(el('h1', { textContent: 'Welcome back' }), ...controls(view, 'logIn')),
+  permission: view => dialog('Let ChatGPT look at your screen?', ...controls(view, 'cancel'), ...controls(view, 'allow')),
   unknown: view => page(el('h1', { textContent: view.title }), el('button', { textContent: 'Next', onclick: () => post(view, 'next') })),
   blank: () => el('main'),
   main: view => page(modes(view), el('h1', { textContent: 'What are you working on?' }), ...composer(view), ...controls(view, 'send', {
@@ -29,7 +31,7 @@ const screens = {
 };
 
 // What lies below a dialog.
-const behind = { confirm: 'examples', announcement: 'main' };
+const behind = { confirm: 'examples', announcement: 'main', permission: 'main' };
 
 function professions(view) {
   const group = el('div', { role: 'radiogroup', ariaLabel: 'Profession' }, ...controls(view, 'engineering', { ariaChecked: 'false' }));
@@ -92,5 +94,15 @@ function change(view) {
   }
 }
 
+// Another window of the app shows the same, or something of its own. The splash waits for it.
+const beside = new URLSearchParams(location.search).get('beside');
+if (beside) resizeTo(400, 300); // what lies wholly below another window isn't shown to anybody
+const here = () => { if (beside) setTimeout(() => post({ seq: 0 }, 'beside')); };
+
 setLabels(await (await fetch('labels.json')).json());
-new EventSource('views').onmessage = e => show(JSON.parse(e.data));
+if (beside === 'window') {
+  document.body.append(page(el('h1', { textContent: 'Downloads' }), el('button', { textContent: 'Close' })));
+  here();
+} else {
+  new EventSource('views').onmessage = e => { show(JSON.parse(e.data)); here(); };
+}

@@ -51,10 +51,13 @@ func (s Scenario) check() error {
 	}
 	checks := []error{
 		oneOf("surface", s.Surface, "", Work, Codex),
-		oneOf("splash.until", s.Splash.Until, "", Unlocked, Shown, Never),
+		oneOf("besides", s.Besides, "", BesidesWindow, BesidesTwin, BesidesApp),
+		oneOf("splash.until", s.Splash.Until, "", Unlocked, Shown, Never, Locked),
 		oneOf("handoff.draft", s.Handoff.Draft, "", DraftShown, DraftLost, DraftKept, DraftAltered),
 		oneOf("handoff.surface", s.Handoff.Surface, "", Work, Codex),
 		oneOf("send.prompt", s.Send.Prompt, "", PromptExact, PromptNewline, PromptEscaped),
+		oneOf("send.record", s.Send.Record, RecordWritten, RecordLate, RecordElsewhere, RecordTruncated, RecordRepeated, RecordOther, RecordTwice, RecordNever),
+		oneOf("send.asks", s.Send.Asks, "", Permission),
 		oneOf("main.backticks", s.Main.Backticks, "", BackticksCode),
 		s.Main.Controls.check("main", mainControls),
 	}
@@ -96,6 +99,8 @@ var screenControls = map[Kind][]string{
 	Announcement: {"keepModel", "changeModel"},
 	Unknown:      {},
 	Blank:        {},
+	SignIn:       {"logIn"},
+	Permission:   {"allow", "cancel"},
 }
 
 // labelled are the controls whose labels may be others.

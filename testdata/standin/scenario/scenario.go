@@ -6,7 +6,7 @@ package scenario
 // Kind is a screen that stands before the main one.
 type Kind string
 
-// The screens. Unknown and Blank are none of the contract's.
+// The screens. Those from Unknown on are none of the contract's.
 const (
 	Profession   Kind = "profession"
 	Examples     Kind = "examples"
@@ -14,6 +14,8 @@ const (
 	Announcement Kind = "announcement"
 	Unknown      Kind = "unknown"
 	Blank        Kind = "blank"
+	SignIn       Kind = "signIn"     // somebody has to
+	Permission   Kind = "permission" // a dialog that asks for one
 )
 
 // Surface is a mode of the app.
@@ -45,6 +47,8 @@ type Scenario struct {
 	Log     string   `json:"log,omitempty"`
 	Splash  Splash   `json:"splash,omitzero"`
 	Screens []Screen `json:"screens,omitempty"`
+	// Besides is what else is on screen from the start.
+	Besides Besides `json:"besides,omitempty"`
 	// Surface is what the app shows at first; "" is Work.
 	Surface Surface `json:"surface,omitempty"`
 	// Labels are what controls say instead, by their names in labels.json, as in a later version.
@@ -54,9 +58,20 @@ type Scenario struct {
 	Send    Send              `json:"send,omitzero"`
 }
 
+// Besides is something beside the app's window.
+type Besides string
+
+// What there may be beside the app's window.
+const (
+	BesidesWindow Besides = "window" // another window of the app, with something else in it
+	BesidesTwin   Besides = "twin"   // another window of the app, with the same in it
+	BesidesApp    Besides = "app"    // another app by the same name, started by this one
+)
+
 // Splash is what the app shows until its keyring is open.
 type Splash struct {
-	// Until is "unlocked", also meant by "", "shown" to ask for no keyring, or "never".
+	// Until is "unlocked", also meant by "", "shown" to ask for no keyring, "never", or "locked" to lock
+	// the keyring and wait.
 	Until   Until `json:"until,omitempty"`
 	DelayMS int   `json:"delayMs,omitempty"` // before the first screen
 	Crash   Crash `json:"crash,omitempty"`
@@ -70,6 +85,7 @@ const (
 	Unlocked Until = "unlocked"
 	Shown    Until = "shown"
 	Never    Until = "never"
+	Locked   Until = "locked"
 )
 
 // Screen is one screen before the main one. Until it's shown, the one before it stays and does nothing.
@@ -101,6 +117,10 @@ type Main struct {
 	// SetupRouteMS is when, after the main screen came, a late route of the set-up opens an empty
 	// thread in place of what is there, once; 0 is never.
 	SetupRouteMS int `json:"setupRouteMs,omitempty"`
+	// SendMS is how long Send stays disabled though there is a draft.
+	SendMS int `json:"sendMs,omitempty"`
+	// Announced lays the announcement over a new thread once, when a draft is handed over.
+	Announced bool `json:"announced,omitempty"`
 	// Backticks is "code" to show what is between single ones as code without them; "" keeps them.
 	Backticks string `json:"backticks,omitempty"`
 }
@@ -125,6 +145,8 @@ type Handoff struct {
 	Exit   int   `json:"exit,omitempty"`
 	HangMS int   `json:"hangMs,omitempty"`
 	Crash  Crash `json:"crash,omitempty"` // of the app
+	// EmptiedMS is when, after a draft was shown, an empty thread takes its place; 0 is never.
+	EmptiedMS int `json:"emptiedMs,omitempty"`
 }
 
 // Draft is what becomes of a hand-off's prompt.
@@ -145,7 +167,32 @@ type Send struct {
 	// with backslashes before Markdown's punctuation.
 	Prompt Prompt `json:"prompt,omitempty"`
 	Crash  Crash  `json:"crash,omitempty"`
+	// Begun has the crash wait until Codex has begun the turn.
+	Begun bool `json:"begun,omitempty"`
+	// Originator is who Codex is told that the app is; "" is the surface's.
+	Originator string `json:"originator,omitempty"`
+	// Model and Effort are others than the config's.
+	Model  string `json:"model,omitempty"`
+	Effort string `json:"effort,omitempty"`
+	Record Record `json:"record,omitempty"`
+	// Asks shows another screen once its turn has begun: "permission".
+	Asks Kind `json:"asks,omitempty"`
 }
+
+// Record is what becomes of Codex's own record of a turn.
+type Record string
+
+// What becomes of a record. All but the first are made of what Codex wrote somewhere else.
+const (
+	RecordWritten   Record = ""
+	RecordLate      Record = "late"      // written a second after the turn is done
+	RecordElsewhere Record = "elsewhere" // written into a folder where records aren't
+	RecordTruncated Record = "truncated" // its last line isn't whole
+	RecordRepeated  Record = "repeated"  // a line isn't whole and comes again
+	RecordOther     Record = "other"     // it's that of another thread, with another prompt
+	RecordTwice     Record = "twice"     // that of another thread with the same prompt is there too
+	RecordNever     Record = "never"
+)
 
 // Prompt is how a prompt reaches Codex.
 type Prompt string
