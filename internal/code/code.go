@@ -124,6 +124,10 @@ const (
 	KeyringAbsent Code = "keyring_absent"
 	// A11yNotEnabled: an app's window is there, and nothing of what it shows is on the accessibility bus.
 	A11yNotEnabled Code = "a11y_not_enabled"
+	// SignInRequired: an app waits for somebody to sign in.
+	SignInRequired Code = "sign_in_required"
+	// PermissionRequired: an app waits for somebody to allow or approve something.
+	PermissionRequired Code = "permission_required"
 )
 
 // Error is a failure with its code. Detail is one line for a person, already redacted.

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/berth-run/berth/internal/code"
 )
 
 // summary is what all packages came to. A test that has subtests isn't counted itself, unless it
@@ -17,7 +19,8 @@ type summary struct {
 	failed   int
 	skips    []skip
 	failures []failure
-	timings  []timing // of tests that aren't subtests
+	timings  []timing             // of tests that aren't subtests
+	codes    map[code.Code]string // the first test that brought one about
 }
 
 // timing is how long a test took, in seconds.
@@ -43,6 +46,9 @@ func (s *summary) count(name string, p *pkg) {
 		full := path.Base(name) + "." + id
 		if !strings.Contains(id, "/") {
 			s.timings = append(s.timings, timing{full, t.elapsed})
+		}
+		if t.result == "pass" {
+			s.noteCodes(full, t.output)
 		}
 		parent := p.any(id, func(*test) bool { return true })
 		switch {
@@ -98,6 +104,7 @@ func (s *summary) print(w io.Writer) {
 	for _, t := range slow {
 		fmt.Fprintf(w, "  %6.1fs  %s\n", t.seconds, t.name)
 	}
+	s.printCodes(w)
 	if len(s.skips) > 0 {
 		fmt.Fprintln(w, "\nSkipped:")
 	}

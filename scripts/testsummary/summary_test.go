@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/berth-run/berth/internal/code"
 )
 
 // summarize runs the real `go test -json` over a module made of files, and reads what it says.
@@ -108,5 +110,21 @@ func TestSlowest(t *testing.T) {
 	}
 	if got := s.slowest(9); len(got) != 3 {
 		t.Errorf("got %v, want those of a second and more", got)
+	}
+}
+
+// TestCodes: a code counts when a test that passed has brought it about; the contract's must have come.
+func TestCodes(t *testing.T) {
+	const head = "package p\nimport \"testing\"\n"
+	s, out := summarize(t, map[string]string{"a/a_test.go": head + `
+func TestA(t *testing.T) { t.Run("x", func(t *testing.T) { t.Log("produced the code timeout") }) }
+func TestB(t *testing.T) { t.Log("produced the code parse_failure"); t.Fail() }`})
+	if !strings.Contains(out, "timeout                          a.TestA/x\n") {
+		t.Errorf("no list of codes in:\n%s", out)
+	}
+	before := s.failed
+	s.wantCodes()
+	if got, want := s.failed-before, len(code.Contract)-len(code.Unreachable)-1; got != want {
+		t.Errorf("%d codes are missing, want %d", got, want)
 	}
 }
