@@ -1,7 +1,9 @@
 package eval
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/berth-run/berth/backends"
@@ -11,8 +13,8 @@ import (
 )
 
 // network settles network=auto: a shard gets the engine's network only when something in it must
-// call out by itself. That is the app in api-key mode, an http server, or a stdio server that is
-// told a URL. A gateway is reached through the link in any case.
+// call out by itself. That is the app in api-key mode, an http server, a stdio server that is told a
+// URL, or a plugin from Git. A gateway is reached through the link in any case.
 func network(asked string, e *evalconfig.Eval, mode string) (string, error) {
 	switch {
 	case asked == runner.NetworkNone && mode == client.ModeAPIKey:
@@ -23,6 +25,9 @@ func network(asked string, e *evalconfig.Eval, mode string) (string, error) {
 		return backends.NetworkEngine, nil
 	}
 	for i := range e.Variants {
+		if fetchesPlugins(e.Variants[i].Options) {
+			return backends.NetworkEngine, nil
+		}
 		for _, s := range e.Variants[i].Servers {
 			if callsOut(s.Server) {
 				return backends.NetworkEngine, nil
@@ -43,6 +48,13 @@ func hasNetwork(net, asked string, info backends.Info) error {
 		why = "something in this eval must call out by itself, so its shards are to have the engine's network (network=auto)"
 	}
 	return fmt.Errorf("%w: %s: %s", backends.ErrUnsupported, why, info.NoNetwork)
+}
+
+// fetchesPlugins tells whether a variant's plugins come from Git.
+func fetchesPlugins(options json.RawMessage) bool {
+	var o struct{ Plugins []client.Plugin }
+	_ = json.Unmarshal(options, &o) // they were checked before
+	return slices.ContainsFunc(o.Plugins, func(p client.Plugin) bool { return !p.Marketplace.Local() })
 }
 
 func callsOut(s client.Server) bool {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/berth-run/berth/internal/jsonpos"
+	"github.com/berth-run/berth/session/client"
 )
 
 // DefaultTimeoutMs is a trial's, when neither clientOptions nor the config says.
@@ -79,7 +80,7 @@ func chatgptOptions(c *checker) fields {
 		"configPath":       c.chatgptConfigPath,
 		"requireMcpCalls":  c.boolean(&b, "requireMcpCalls"),
 		"surface":          c.oneOf(&s, "surface", "chatgpt-work", "codex"),
-		"correlation":      c.chatgptCorrelation,
+		"correlation":      c.oneOf(&s, "correlation", "exact_prompt", "prompt_marker"),
 		"nativeMaxActions": c.integer(&i, "nativeMaxActions", 1, 64),
 		"systemPrompt": func(n *jsonpos.Node) {
 			c.invalid(n.Start, "chatgpt takes no systemPrompt; put its text into inputTemplate, around {{input}}")
@@ -100,17 +101,35 @@ func (c *checker) chatgptConfigPath(n *jsonpos.Node) {
 }
 
 func (c *checker) chatgptPlugins(n *jsonpos.Node) {
-	if c.is(n, jsonpos.Array, "plugins") && len(n.Items) > 0 {
-		c.unsupported(n.Start, "berth installs no plugins into the app yet; take out clientOptions.plugins")
+	if !c.is(n, jsonpos.Array, "plugins") {
+		return
+	}
+	var all []client.Plugin
+	for _, item := range n.Items {
+		var p client.Plugin
+		c.object(item, shape{what: "a plugin"}, c.plugin(&p))
+		all = append(all, p)
+	}
+	if err := client.CheckPlugins(all); err != nil {
+		c.invalid(n.Start, "%v", err)
 	}
 }
 
-func (c *checker) chatgptCorrelation(n *jsonpos.Node) {
-	var s string
-	c.oneOf(&s, "correlation", "exact_prompt", "prompt_marker")(n)
-	if s == "prompt_marker" {
-		c.unsupported(n.Start, "berth knows a trial by its exact prompt and puts no marker into it; take out \"correlation\"")
+func (c *checker) plugin(p *client.Plugin) fields {
+	fs := fields{
+		"name": c.text(&p.Name, "a plugin's name"),
+		"marketplace": func(n *jsonpos.Node) {
+			c.object(n, shape{what: "a plugin's marketplace"}, fields{
+				"source": c.text(&p.Marketplace.Source, "marketplace.source"), "ref": c.text(&p.Marketplace.Ref, "marketplace.ref"),
+			})
+		},
 	}
+	for _, key := range []string{"mcp", "blockMcpServers"} {
+		fs[key] = func(n *jsonpos.Node) {
+			c.unsupported(n.Start, "berth installs a plugin as it is; take out its %q, and give servers of your own in \"servers\"", key)
+		}
+	}
+	return fs
 }
 
 // chatgptOwn are the variables of the app's environment that berth sets.

@@ -21,6 +21,16 @@ type Client interface {
 	Open(ctx context.Context, b Batch) (Session, error)
 }
 
+// OpenError is an Open's error with what the client tells of it, for the record of each trial.
+type OpenError struct {
+	Err       error
+	Metadata  map[string]any
+	Telemetry map[string]any
+}
+
+func (e *OpenError) Error() string { return e.Err.Error() }
+func (e *OpenError) Unwrap() error { return e.Err }
+
 // Info identifies the app under test.
 type Info struct {
 	Name    string `json:"name"`
@@ -112,7 +122,9 @@ type Readiness struct {
 	Inference         string         `json:"inference"` // gateway, api-key
 	MCPPreflight      []ServerStatus `json:"mcpPreflight"`
 	MCPStatus         string         `json:"mcpStatus,omitempty"`
-	Error             string         `json:"error,omitempty"`
+	// Plugins are those that were installed for the variant.
+	Plugins []InstalledPlugin `json:"plugins,omitempty"`
+	Error   string            `json:"error,omitempty"`
 }
 
 // ToolPolicy says which of an app's own tools are off, so that the servers under test are used.

@@ -5,7 +5,6 @@ package codexconfig
 
 import (
 	"bytes"
-	"fmt"
 	"strconv"
 
 	"github.com/BurntSushi/toml"
@@ -138,8 +137,8 @@ func New(s Settings) ([]byte, error) {
 	if err := toml.NewEncoder(&b).Encode(c); err != nil {
 		return nil, err
 	}
-	if b.Len() > maxConfig {
-		return nil, fmt.Errorf("config.toml has %d bytes, the limit is %d", b.Len(), maxConfig)
+	if err := bounded(b.Len()); err != nil {
+		return nil, err
 	}
 	return b.Bytes(), nil
 }

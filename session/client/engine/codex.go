@@ -101,10 +101,17 @@ func (c Codex) command(ctx context.Context, limit time.Duration, stdin string, a
 	return text, werr
 }
 
-// lastLine is a program's last word, for an error.
+// lastLine is a program's last word, for an error: its last line, or the one that says to be the error,
+// after which there may be a backtrace.
 func (c Codex) lastLine(out string) string {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
+	last := strings.TrimSpace(lines[len(lines)-1])
+	for _, line := range lines {
+		if text, ok := strings.CutPrefix(line, "Error: "); ok {
+			last = strings.TrimSpace(text)
+		}
+	}
+	if last != "" {
 		return fmt.Sprintf(": %s", c.Redact.String(last))
 	}
 	return ""

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/codetest"
 	"github.com/berth-run/berth/internal/redact"
 )
 
@@ -53,6 +54,7 @@ func TestLogin(t *testing.T) {
 			if code.Of(err) != tt.want || err != nil && !strings.Contains(err.Error(), tt.text) {
 				t.Fatalf("error %v, want %s with %q", err, tt.want, tt.text)
 			}
+			codetest.Saw(t, code.Of(err))
 			if err == nil {
 				b, err := os.ReadFile(filepath.Join(c.Dir, "stored"))
 				if err != nil || string(b) != secret {
@@ -69,6 +71,18 @@ func TestCommandLimit(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v", err)
 	}
+}
+
+// TestLoginTakesTooLong: as long as it has, whoever says so.
+func TestLoginTakesTooLong(t *testing.T) {
+	c, key := scripted(t, "exec sleep 1000")
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	err := c.Login(ctx, key)
+	if code.Of(err) != code.LoginTimeout {
+		t.Errorf("error %v", err)
+	}
+	codetest.Saw(t, code.Of(err))
 }
 
 func TestReadAPIKey(t *testing.T) {
@@ -99,6 +113,7 @@ func TestReadAPIKey(t *testing.T) {
 			if code.Of(err) != tt.want || err == nil && key != secret {
 				t.Errorf("key %q, error %v, want %q", key, err, tt.want)
 			}
+			codetest.Saw(t, code.Of(err))
 		})
 	}
 }

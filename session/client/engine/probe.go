@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -141,7 +142,24 @@ func probeReason(err error) string {
 	case errors.As(err, &rpcErr) && (rpcErr.Code == -32600 || rpcErr.Code == -32602):
 		return "unsupported-method-or-params"
 	case errors.As(err, &rpcErr):
-		return "rpc-error"
+		return httpReason(rpcErr.Message)
 	}
 	return "io-error"
+}
+
+var httpStatus = regexp.MustCompile(`(?i)\b(?:http|status)\b[^0-9]{0,16}([45])([0-9]{2})\b`)
+
+// httpReason is the reason of an error that the app server answered with, which may name the status that it
+// got itself.
+func httpReason(message string) string {
+	m := httpStatus.FindStringSubmatch(message)
+	switch {
+	case m == nil:
+		return "rpc-error"
+	case m[1] == "5":
+		return "http-server-error"
+	case m[2] == "01" || m[2] == "03":
+		return "http-auth-error"
+	}
+	return "http-client-error"
 }
