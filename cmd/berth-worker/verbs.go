@@ -94,7 +94,7 @@ func clients(secrets *redact.Set, desktop *worker.Desktop) func(string) (client.
 		if app, ok := apps[name]; ok {
 			return app, nil
 		}
-		return nil, code.Errorf(code.EnvironmentInvalid, "this image's worker can't drive client %q; it has %s", name, strings.Join(slices.Sorted(maps.Keys(apps)), " and "))
+		return nil, code.Errorf(code.UnsupportedClient, "this image's worker can't drive client %q; it has %s", name, strings.Join(slices.Sorted(maps.Keys(apps)), " and "))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/berth-run/berth/internal/channel"
 	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/codetest"
 	"github.com/berth-run/berth/internal/shardproto"
 	"github.com/berth-run/berth/session/client"
 )
@@ -106,6 +107,7 @@ func TestHostileWorker(t *testing.T) {
 				if code.Of(err) != tt.want || err == nil || !strings.Contains(err.Error(), tt.text) {
 					t.Errorf("got %v, want %s with %q", err, tt.want, tt.text)
 				}
+				codetest.Saw(t, code.Of(err))
 				for k := range saved.trials {
 					if k.CaseID != "a" {
 						t.Errorf("recorded %v", k)

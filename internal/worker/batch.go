@@ -3,6 +3,8 @@ package worker
 import (
 	"cmp"
 	"context"
+	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -80,12 +82,17 @@ func (c *collection) failBatch(i int, b shardproto.Batch, err error) {
 		c.counts.Cancelled += len(b.Requests)
 		return
 	}
-	kind := codeOf(err)
-	kept := map[string]any{"artifacts": evidence.List(c.w.folders.batchEvidence(i))}
+	result := client.Result{
+		FailureKind: codeOf(err), Error: c.w.opts.Redact.String(code.Detail(err)), Infrastructure: true, Metadata: map[string]any{},
+	}
+	var told *client.OpenError
+	if errors.As(err, &told) {
+		maps.Copy(result.Metadata, told.Metadata)
+		result.Telemetry = told.Telemetry
+	}
+	result.Metadata["artifacts"] = evidence.List(c.w.folders.batchEvidence(i))
 	for j, r := range b.Requests {
-		c.report(i, j, keyOf(b, r), client.Result{
-			FailureKind: kind, Error: c.w.opts.Redact.String(code.Detail(err)), Infrastructure: true, Metadata: kept,
-		})
+		c.report(i, j, keyOf(b, r), result)
 	}
 }
 

@@ -89,6 +89,15 @@ func choose(apps []*App, ids []Identity) (app *App, empty bool, err error) {
 	return nil, false, fail(ErrAppAmbiguous, "%d apps are named %s", len(with), names(ids))
 }
 
+// Alone fails with ErrAppAmbiguous when several apps answer to the identities by now.
+func (b *Bus) Alone(ctx context.Context, ids ...Identity) error {
+	apps, err := b.Apps(ctx)
+	if err == nil {
+		_, _, err = choose(apps, ids)
+	}
+	return err
+}
+
 // Apps lists the apps on the accessibility bus. Those that leave meanwhile are left out, and there are
 // none while the registry is still coming up.
 func (b *Bus) Apps(ctx context.Context) ([]*App, error) {

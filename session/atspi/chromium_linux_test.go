@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/codetest"
 	"github.com/berth-run/berth/session/atspi"
 )
 
@@ -109,9 +111,11 @@ func testRefuses(t *testing.T, d *desk, _ *page, app *atspi.App) {
 		t.Errorf("another button: %v", err)
 	}
 	notes := one(t, app, entry("Notes"))
-	if err := app.Type(t.Context(), notes, "a\nb", d.input(atspi.NoNewline)); !errors.Is(err, atspi.ErrInput) {
+	err = app.Type(t.Context(), notes, "a\nb", d.input(atspi.NoNewline))
+	if !errors.Is(err, atspi.ErrInput) {
 		t.Errorf("a line break: %v", err)
 	}
+	codetest.Saw(t, code.Of(err))
 }
 
 // send has the page post what an editor holds; the page empties it then.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/godbus/dbus/v5"
 
+	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/codetest"
 	"github.com/berth-run/berth/session/atspi"
 )
 
@@ -95,9 +97,11 @@ func TestSnapshotBudget(t *testing.T) {
 	huge := fakeNode{role: atspi.RoleTable, count: 1 << 30}
 	nodes["3"] = huge
 	d.app(t, root, nodes)
-	if _, err := d.found(t).Snapshot(soon(t)); !errors.Is(err, atspi.ErrTreeBudget) {
+	_, err := d.found(t).Snapshot(soon(t))
+	if !errors.Is(err, atspi.ErrTreeBudget) {
 		t.Errorf("a table of %d cells: %v", huge.count, err)
 	}
+	codetest.Saw(t, code.Of(err))
 }
 
 // TestSnapshotElides: a table that makes its cells when asked isn't asked for a billion of them.
@@ -185,6 +189,7 @@ func TestActionAnswers(t *testing.T) {
 			if !errors.Is(err, test.want) || test.want == nil && err != nil {
 				t.Errorf("got %v, want %v", err, test.want)
 			}
+			codetest.Saw(t, code.Of(err))
 			if asked := name != "gone"; (action == "press") != asked || errors.Is(err, atspi.ErrRefused) != (name == "refused") {
 				t.Errorf("got action %q and %v", action, err)
 			}
@@ -220,9 +225,11 @@ func TestEventBudget(t *testing.T) {
 			t.Fatalf("event %d is %+v", i, e)
 		}
 	}
-	if _, err := l.Next(soon(t)); !errors.Is(err, atspi.ErrEventBudget) {
+	_, err = l.Next(soon(t))
+	if !errors.Is(err, atspi.ErrEventBudget) {
 		t.Errorf("after 300 events: %v", err)
 	}
+	codetest.Saw(t, code.Of(err))
 	emit(1000)
 	if e, err := l.Next(soon(t)); err != nil || e.Detail1 != 1000 {
 		t.Errorf("the next: %+v %v", e, err)

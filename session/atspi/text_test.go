@@ -7,6 +7,8 @@ import (
 
 	"github.com/godbus/dbus/v5"
 
+	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/codetest"
 	"github.com/berth-run/berth/session/atspi"
 )
 
@@ -98,9 +100,11 @@ func TestTextRefuses(t *testing.T) {
 		"two without":  {"0": {text: "￼￼", children: []string{"1", "2"}}, "1": {}, "2": {}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, err := read(t, nodes); !errors.Is(err, atspi.ErrText) || got != "" {
+			got, err := read(t, nodes)
+			if !errors.Is(err, atspi.ErrText) || got != "" {
 				t.Errorf("got %d bytes, %v", len(got), err)
 			}
+			codetest.Saw(t, code.Of(err))
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package rig
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"io"
@@ -135,9 +134,9 @@ func (g *Gate) Entries() []gateway.Entry {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var out []gateway.Entry
-	for lines := bufio.NewScanner(bytes.NewReader(g.log.Bytes())); lines.Scan(); {
+	for line := range bytes.Lines(g.log.Bytes()) {
 		var e gateway.Entry
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+		if err := json.Unmarshal(line, &e); err != nil {
 			g.t.Fatal(err)
 		}
 		out = append(out, e)

@@ -160,13 +160,19 @@ func (c *Command) Signal(s os.Signal) {
 // Wait waits for the end.
 func (c *Command) Wait() Result {
 	c.T.Helper()
+	return c.WaitFor(2 * Patience)
+}
+
+// WaitFor is Wait for what takes long.
+func (c *Command) WaitFor(limit time.Duration) Result {
+	c.T.Helper()
 	select {
 	case <-c.done:
-	case <-time.After(2 * Patience):
+	case <-time.After(limit):
 		_ = c.Cmd.Process.Signal(syscall.SIGQUIT) // Go's own trace is the best there is to say
 		<-c.done
 		_ = c.Cmd.Wait()
-		c.T.Fatalf("%s didn't end in %s", c.Cmd, 2*Patience)
+		c.T.Fatalf("%s didn't end in %s", c.Cmd, limit)
 	}
 	err := c.Cmd.Wait()
 	var exit *exec.ExitError

@@ -23,6 +23,7 @@ type batch struct {
 	client   *Client
 	batch    client.Batch
 	settings Settings
+	own      *Limits // by a LimitsFile
 	redact   *redact.Set
 	id       string
 	mark     string // of all that runs for the batch
@@ -112,12 +113,12 @@ func (s *batch) startApp(ctx context.Context) (err error) {
 	s.env = newEnvironment(s.profile, s.desktop.Env(), s.settings.Env)
 	s.app, err = start(ctx, launch{
 		path: s.client.opts.AppPath, dir: s.profile.dir, mark: s.mark, desktop: s.desktop, redact: s.redact,
-		env: s.env.withTokens(codexconfig.TokenEnv(s.batch.Servers)), settle: s.client.opts.Limits.Settle,
+		env: s.env.withTokens(codexconfig.TokenEnv(s.batch.Servers)), settle: s.limits().Settle,
 	})
 	if err != nil {
 		return err
 	}
-	limits := s.client.opts.Limits.Driver
+	limits := s.limits().Driver
 	if s.settings.Actions > 0 {
 		limits.Actions = s.settings.Actions
 	}
@@ -167,7 +168,10 @@ func (s *batch) block(err error) {
 func (s *batch) usable() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.blocked
+	if s.blocked == nil {
+		return nil
+	}
+	return code.Errorf(code.AppUnavailable, "it wasn't tried: %w", s.blocked)
 }
 
 // Readiness is what Open proved.

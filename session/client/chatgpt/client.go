@@ -65,10 +65,13 @@ func (c *Client) Open(ctx context.Context, b client.Batch) (client.Session, erro
 		return nil, err
 	}
 	s := newBatch(c, b, settings)
+	if s.own, err = readLimits(c.opts.LimitsFile, b.Variant); err != nil {
+		return nil, err
+	}
 	if err := s.setUp(ctx); err != nil {
 		s.keepUnready() // unless bringUp did
-		err = s.clean(err)
-		return nil, errors.Join(err, s.Close(context.WithoutCancel(ctx)))
+		err = errors.Join(s.clean(err), s.Close(context.WithoutCancel(ctx)))
+		return nil, s.openError(err)
 	}
 	return s, nil
 }

@@ -36,6 +36,7 @@ type fake struct {
 	prepare func(driver.Receipt) (driver.Receipt, error)
 	send    func(prompt string) (driver.Receipt, error)
 	windows int // opened so far
+	asks    error
 }
 
 func newFake(t *testing.T) *fake {
@@ -183,6 +184,8 @@ func (w *fakeWindow) Inspect(context.Context, driver.Surface) driver.Inspection 
 func (w *fakeWindow) Dump(context.Context) ([]atspi.Object, error) {
 	return []atspi.Object{{Role: "frame", Name: "shows " + secret}}, nil
 }
+
+func (w *fakeWindow) Asks(context.Context) error { return w.fake.asks }
 
 func (w *fakeWindow) Close() {}
 

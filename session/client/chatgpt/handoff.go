@@ -26,7 +26,7 @@ func (s *batch) handOff(ctx context.Context, draft string) error {
 		return err
 	}
 	a.handed = true
-	limit := s.client.opts.Limits.Handoff
+	limit := s.limits().Handoff
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the second start hasn't ended after %v", limit))
 	defer cancel()
 	at := time.Now()

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/codetest"
 	"github.com/berth-run/berth/session/client/chatgpt/driver"
 )
 
@@ -89,6 +90,7 @@ func TestHandOffFails(t *testing.T) {
 			if res.FailureKind != tc.want || res.Submitted || !res.Infrastructure || !strings.Contains(res.Error, tc.text) {
 				t.Errorf("%s: %s (submitted %v)", res.FailureKind, res.Error, res.Submitted)
 			}
+			codetest.Saw(t, res.FailureKind)
 			if n := len(f.read("links")); n > 2 { // one that is ended soon may not have come to noting it
 				t.Errorf("%d hand-offs, want the set-up's and one", n)
 			}

@@ -14,6 +14,7 @@ const (
 	StepConfig    = "config"
 	StepLogin     = "login"
 	StepPreflight = "preflight"
+	StepPlugins   = "plugins"
 	StepProbe     = "probe"
 	StepAppStart  = "app_start"
 	StepPrepare   = "prepare"

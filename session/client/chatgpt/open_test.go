@@ -12,6 +12,7 @@ import (
 	"github.com/godbus/dbus/v5"
 
 	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/codetest"
 	"github.com/berth-run/berth/internal/redact"
 	"github.com/berth-run/berth/session/client"
 	"github.com/berth-run/berth/session/client/chatgpt/driver"
@@ -62,6 +63,7 @@ func TestOpenRefuses(t *testing.T) {
 			if code.Of(err) != tc.want || !strings.Contains(err.Error(), tc.text) || strings.Contains(err.Error(), secret) {
 				t.Fatalf("error %v, want %s with %q", err, tc.want, tc.text)
 			}
+			codetest.Saw(t, code.Of(err))
 			if tc.want == code.HomeNotFresh {
 				must(t, os.Remove(f.client.opts.Home)) // it's another's, and still there
 			}
@@ -85,6 +87,7 @@ func TestNoBus(t *testing.T) {
 	if _, err := f.client.Open(context.Background(), f.batch); code.Of(err) != code.DesktopDriverFailed {
 		t.Errorf("error %v", err)
 	}
+	codetest.Saw(t, code.DesktopDriverFailed)
 	f.checkGone()
 }
 
@@ -202,18 +205,20 @@ func TestSettings(t *testing.T) {
 		``:     "",
 		`null`: "",
 		`{"reasoningEffort": "ultra", "surface": "codex", "timeout": 1, "nativeMaxActions": 64, "provider": "openai", "correlation": "exact_prompt", "env": {"A": "b"}, "plugins": [], "requireMcpCalls": true}`: "",
-		`{"configPath": "/home/u/.codex/config.toml"}`: "",
-		`{"configPath": "/etc/codex.json"}`:            "environment_invalid: clientOptions.configPath: ",
-		`{"reasoningEffort": "none"}`:                  `environment_invalid: clientOptions.reasoningEffort: "none" is none of low,`,
-		`{"surface": "web"}`:                           `environment_invalid: clientOptions.surface: "web" is none of chatgpt-work, codex`,
-		`{"correlation": "prompt_marker"}`:             "environment_invalid: clientOptions.correlation: ",
-		`{"provider": "azure"}`:                        "environment_invalid: clientOptions.provider: ",
-		`{"nativeMaxActions": 65}`:                     "environment_invalid: clientOptions.nativeMaxActions: 65",
-		`{"timeout": "1"}`:                             "environment_invalid: clientOptions.timeout: a string can't be used here",
-		`{"env": {"HOME": "/"}}`:                       "environment_invalid: clientOptions.env: HOME is set by berth",
-		`{"env": {"DISPLAY": ":1"}}`:                   "environment_invalid: clientOptions.env: DISPLAY is set by berth",
-		`{"env": {"MST_X": "1"}}`:                      "environment_invalid: clientOptions.env: MST_X is set by berth",
-		`{"plugins": ["x"]}`:                           "plugin_setup_failed: ",
+		`{"configPath": "/home/u/.codex/config.toml"}`:                   "",
+		`{"configPath": "/etc/codex.json"}`:                              "environment_invalid: clientOptions.configPath: ",
+		`{"reasoningEffort": "none"}`:                                    `environment_invalid: clientOptions.reasoningEffort: "none" is none of low,`,
+		`{"surface": "web"}`:                                             `environment_invalid: clientOptions.surface: "web" is none of chatgpt-work, codex`,
+		`{"correlation": "prompt_marker"}`:                               "",
+		`{"correlation": "marker"}`:                                      "environment_invalid: clientOptions.correlation: ",
+		`{"provider": "azure"}`:                                          "environment_invalid: clientOptions.provider: ",
+		`{"nativeMaxActions": 65}`:                                       "environment_invalid: clientOptions.nativeMaxActions: 65",
+		`{"timeout": "1"}`:                                               "environment_invalid: clientOptions.timeout: a string can't be used here",
+		`{"env": {"HOME": "/"}}`:                                         "environment_invalid: clientOptions.env: HOME is set by berth",
+		`{"env": {"DISPLAY": ":1"}}`:                                     "environment_invalid: clientOptions.env: DISPLAY is set by berth",
+		`{"env": {"MST_X": "1"}}`:                                        "environment_invalid: clientOptions.env: MST_X is set by berth",
+		`{"plugins": ["x"]}`:                                             "environment_invalid: clientOptions.plugins: a string can't be used here",
+		`{"plugins": [{"name": "x", "marketplace": {"source": "o/r"}}]}`: "plugin_setup_failed: clientOptions.plugins: the Git marketplace of x needs a marketplace.ref",
 	} {
 		s, err := ParseSettings(json.RawMessage(raw))
 		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {

@@ -28,6 +28,9 @@ type Options struct {
 	Redact *redact.Set
 	// Limits replace the contract's, for tests; zero fields keep theirs.
 	Limits Limits
+	// LimitsFile names a JSON file with limits by variant, for tests that have the client in a shard; "" is
+	// DefaultLimitsFile, which no image has but a test's.
+	LimitsFile string
 }
 
 // Limits are the client's waiting times.
@@ -38,6 +41,8 @@ type Limits struct {
 	Settle time.Duration
 	// Handoff is how long a second start may take: 20 s.
 	Handoff time.Duration
+	// Asks is how often is looked for what only a person could answer, while a turn is on: 5 s.
+	Asks time.Duration
 }
 
 // poll is how often a record is looked at. Nothing tells of its growth here, and a look costs little.
@@ -47,12 +52,19 @@ func (o Options) orDefault() Options {
 	o.AppPath = cmp.Or(o.AppPath, os.Getenv("MST_CHATGPT_APP_PATH"), DefaultAppPath)
 	o.CodexPath = cmp.Or(o.CodexPath, os.Getenv("MST_CHATGPT_CODEX_PATH"), engine.DefaultPath)
 	o.Home = cmp.Or(o.Home, DefaultHome)
+	o.LimitsFile = cmp.Or(o.LimitsFile, DefaultLimitsFile)
 	if o.Redact == nil {
 		o.Redact = &redact.Set{}
 	}
-	o.Limits.Turn.Poll = cmp.Or(o.Limits.Turn.Poll, poll)
-	o.Limits.Turn = o.Limits.Turn.OrDefault()
-	o.Limits.Settle = cmp.Or(o.Limits.Settle, 500*time.Millisecond)
-	o.Limits.Handoff = cmp.Or(o.Limits.Handoff, 20*time.Second)
+	o.Limits = o.Limits.orDefault()
 	return o
+}
+
+func (l Limits) orDefault() Limits {
+	l.Turn.Poll = cmp.Or(l.Turn.Poll, poll)
+	l.Turn = l.Turn.OrDefault()
+	l.Settle = cmp.Or(l.Settle, 500*time.Millisecond)
+	l.Handoff = cmp.Or(l.Handoff, 20*time.Second)
+	l.Asks = cmp.Or(l.Asks, askGap)
+	return l
 }

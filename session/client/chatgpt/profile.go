@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/session/client/codexconfig"
 	"github.com/berth-run/berth/session/client/private"
 )
 
@@ -16,6 +17,7 @@ type profile struct {
 	dir       string
 	workspace string
 	made      fs.FileInfo // dir as it was made
+	madeWork  fs.FileInfo // workspace as it was made
 }
 
 func (p *profile) codexHome() string { return filepath.Join(p.dir, ".codex") }
@@ -58,12 +60,35 @@ func (p *profile) fill() error {
 		return code.Errorf(code.WorkspaceUnsafe, "%w", err)
 	}
 	p.workspace = workspace
+	if p.madeWork, err = os.Lstat(workspace); err != nil {
+		return code.Errorf(code.WorkspaceUnsafe, "%w", err)
+	}
 	return nil
 }
 
-// writeConfig puts config.toml in its place whole.
+// checkWorkspace makes sure that the workspace is still the one that was made: the agent of an earlier
+// trial may have put something else in its place.
+func (p *profile) checkWorkspace() error {
+	now, err := os.Lstat(p.workspace)
+	if err == nil && !os.SameFile(now, p.madeWork) {
+		err = fmt.Errorf("%s is another file than the folder that was made", p.workspace)
+	}
+	if err != nil {
+		return code.Errorf(code.WorkspaceUnsafe, "%w", err)
+	}
+	return nil
+}
+
+// writeConfig puts config.toml in its place whole. What there was keeps the keys that text doesn't have.
 func (p *profile) writeConfig(text []byte) error {
 	path := filepath.Join(p.codexHome(), "config.toml")
+	before, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if text, err = codexconfig.Merge(before, text); err != nil {
+		return err
+	}
 	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
 		return err
 	}
@@ -78,7 +103,7 @@ func (p *profile) remove() error {
 		return nil
 	case err != nil:
 		return code.Errorf(code.HomeUnsafe, "%w", err)
-	case p.made != nil && !os.SameFile(now, p.made):
+	case p.made != nil && (!os.SameFile(now, p.made) || !private.Owned(now)):
 		return code.Errorf(code.HomeUnsafe, "%s is another folder than the one that was made; it's left as it is", p.dir)
 	}
 	if err := private.RemoveAll(p.dir); err != nil {

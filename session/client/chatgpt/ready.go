@@ -28,6 +28,11 @@ func (s *batch) ready(ctx context.Context) error {
 			return err
 		}
 	}
+	if len(s.settings.Plugins) > 0 {
+		if err := s.life.step(StepPlugins, func() error { return s.plugins(ctx) }); err != nil {
+			return err
+		}
+	}
 	return s.life.step(StepProbe, func() error {
 		return s.codex(s.env.withTokens(codexconfig.TokenEnv(s.batch.Servers))).Probe(ctx, "berth", s.batch.Servers, &s.readiness)
 	})
@@ -65,6 +70,13 @@ func (s *batch) login(ctx context.Context) error {
 	}
 	s.readiness.Login = "verified"
 	return nil
+}
+
+// plugins installs the variant's: the app and the probe find them in CODEX_HOME.
+func (s *batch) plugins(ctx context.Context) error {
+	installed, err := s.codex(s.env.plain()).AddPlugins(ctx, s.settings.Plugins)
+	s.readiness.Plugins = installed
+	return err
 }
 
 func (s *batch) preflight(ctx context.Context) error {

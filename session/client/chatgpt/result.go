@@ -85,7 +85,7 @@ func (r *run) metadata(res client.Result) map[string]any {
 		"driver":           provider,
 		"failureKind":      nil,
 		"artifacts":        r.kept.Kept(),
-		"correlation":      turn.Correlation(r.trial.Prompt, r.bound),
+		"correlation":      r.correlation(),
 		"traceConfidence":  confidence,
 		"traceLimitations": limitations,
 	}
@@ -98,6 +98,15 @@ func (r *run) metadata(res client.Result) map[string]any {
 		m["evidence"] = r.rollout
 	}
 	return m
+}
+
+// correlation says by what the record was found. A marker changes the prompt.
+func (r *run) correlation() map[string]any {
+	c := turn.Correlation(r.prompt, r.bound)
+	if r.marker != "" {
+		c["strategy"], c["marker"], c["includedInPrompt"], c["promptUnchanged"] = promptMarker, r.marker, true, false
+	}
+	return c
 }
 
 // telemetry is the trial's clientTelemetry (contract §8).
@@ -116,6 +125,22 @@ func (r *run) telemetry(res client.Result) map[string]any {
 		t["mcpSelection"] = r.s.rules().Selection(r.bound.Turn)
 	}
 	return t
+}
+
+// openError tells what a batch came to that couldn't be opened.
+func (s *batch) openError(err error) error {
+	return &client.OpenError{
+		Err: err,
+		Metadata: map[string]any{
+			"driver": provider, "failureKind": code.Of(err),
+			"traceConfidence": "none", "traceLimitations": []string{}, "nativeReadiness": s.readiness,
+		},
+		Telemetry: map[string]any{
+			"caseExecution":    turn.Execution(true, false),
+			"nativeController": map[string]any{"provider": provider, "surface": s.settings.Surface},
+			"batchLifecycle":   s.lifecycle(),
+		},
+	}
 }
 
 // lifecycle is the batch's so far. What its clean-up comes to isn't known before its last trial is told.

@@ -16,6 +16,7 @@ type window interface {
 	Prepare(context.Context, driver.Surface) (driver.Receipt, error)
 	Submit(ctx context.Context, s driver.Surface, prompt string) (driver.Receipt, error)
 	Inspect(context.Context, driver.Surface) driver.Inspection
+	Asks(context.Context) error
 	Dump(context.Context) ([]atspi.Object, error)
 	Close()
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/session/client"
 	"github.com/berth-run/berth/session/client/chatgpt/driver"
 	"github.com/berth-run/berth/session/client/options"
 	"github.com/berth-run/berth/session/client/rollout"
@@ -17,6 +18,7 @@ var Efforts = []string{"low", "medium", "high", "xhigh", "max", "ultra"}
 
 const (
 	exactPrompt      = "exact_prompt"
+	promptMarker     = "prompt_marker" // is added to every prompt; for finding out, not for measuring
 	maxNativeActions = 64
 )
 
@@ -26,11 +28,11 @@ type Settings struct {
 	// Surface is the app's mode; "" is driver.Work.
 	Surface driver.Surface `json:"surface"`
 	// Actions is how often the app may be acted on for one prompt, 0 for the driver's own bound.
-	Actions     int               `json:"nativeMaxActions"`
-	Provider    string            `json:"provider"`
-	Correlation string            `json:"correlation"`
-	ConfigPath  string            `json:"configPath"`
-	Plugins     []json.RawMessage `json:"plugins"`
+	Actions     int             `json:"nativeMaxActions"`
+	Provider    string          `json:"provider"`
+	Correlation string          `json:"correlation"`
+	ConfigPath  string          `json:"configPath"`
+	Plugins     []client.Plugin `json:"plugins"`
 }
 
 // ParseSettings reads clientOptions strictly. Errors name the key and what it may be.
@@ -43,8 +45,8 @@ func ParseSettings(raw json.RawMessage) (Settings, error) {
 	if s.Surface == "" {
 		s.Surface = driver.Work
 	}
-	if len(s.Plugins) > 0 {
-		return s, code.Errorf(code.PluginSetupFailed, "clientOptions.plugins: berth installs no plugins yet; take it out")
+	if err := client.CheckPlugins(s.Plugins); err != nil {
+		return s, code.Errorf(code.PluginSetupFailed, "%w", err)
 	}
 	if err := errors.Join(s.Check(Efforts, isReserved), s.check()); err != nil {
 		return s, code.Errorf(code.EnvironmentInvalid, "%w", err)
@@ -62,7 +64,7 @@ func (s Settings) check() error {
 	return errors.Join(
 		options.OneOf("surface", string(s.Surface), string(driver.Work), string(driver.Codex)),
 		options.OneOf("provider", s.Provider, "openai"),
-		options.OneOf("correlation", s.Correlation, exactPrompt),
+		options.OneOf("correlation", s.Correlation, exactPrompt, promptMarker),
 	)
 }
 

@@ -2,6 +2,7 @@ package chatgpt
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"time"
 
@@ -18,6 +19,9 @@ import (
 type run struct {
 	s     *batch
 	trial client.Trial
+	// prompt is what is sent: the trial's, with marker at its end if there is one.
+	prompt, marker string
+
 	index int // in the batch
 	start time.Time
 	steps map[string]float64
@@ -37,6 +41,7 @@ func (s *batch) Run(ctx context.Context, t client.Trial) client.Result {
 		s: s, trial: t, index: s.next(), start: time.Now(),
 	}
 	defer r.note()
+	r.mark()
 	err := r.possible()
 	if err == nil {
 		err = cancelled(ctx, s.recover(ctx))
@@ -58,6 +63,15 @@ func (s *batch) next() int {
 	return s.cases - 1
 }
 
+// mark adds the trial's marker to its prompt, where the variant asks for one.
+func (r *run) mark() {
+	r.prompt = r.trial.Prompt
+	if r.s.settings.Correlation == promptMarker {
+		r.marker = rand.Text()
+		r.prompt += "\n\n[mst-run: " + r.marker + "]"
+	}
+}
+
 // possible refuses what can't be run whatever state the app is in.
 func (r *run) possible() error {
 	if err := r.s.usable(); err != nil {
@@ -66,7 +80,10 @@ func (r *run) possible() error {
 	if err := turn.CheckPrompt(r.trial.Prompt); err != nil {
 		return err
 	}
-	_, err := newLink(r.s.profile.workspace, r.trial.Prompt)
+	if err := r.s.profile.checkWorkspace(); err != nil {
+		return err
+	}
+	_, err := newLink(r.s.profile.workspace, r.prompt)
 	return err
 }
 
@@ -120,7 +137,7 @@ func (r *run) perform(ctx context.Context) error {
 		return code.Errorf(code.HomeUnsafe, "%w", err)
 	}
 	binder := rollout.NewBinder(snapshot, rollout.Criteria{
-		Originator: originator(r.s.settings.Surface), Prompt: r.trial.Prompt, Allowed: matches,
+		Originator: originator(r.s.settings.Surface), Prompt: r.prompt, Allowed: matches,
 		Since: time.Now(), Labels: codexconfig.Labels(r.s.batch.Servers),
 	})
 	r.binder = binder
@@ -137,15 +154,20 @@ func (r *run) submit(ctx context.Context) error {
 	within, cancel := app.with(ctx)
 	defer cancel()
 	app.handed = false
-	receipt, err := app.window.Submit(within, r.s.settings.Surface, r.trial.Prompt)
+	receipt, err := app.window.Submit(within, r.s.settings.Surface, r.prompt)
 	r.receipt, r.submitted = &receipt, receipt.Sent
+	if err == nil && (receipt.Status != driver.Submitted || !receipt.Sent) {
+		return code.Errorf(code.MissingOrInvalidReceipt, "the driver's receipt says %q, and that Send was activated: %v", receipt.Status, receipt.Sent)
+	}
 	return app.because(within, err)
 }
 
 // follow waits for the turn. What became of a prompt whose sending ended with an error (sent), the
 // record says; without a record that error stands.
 func (r *run) follow(ctx context.Context, binder *rollout.Binder, sent error) error {
-	w := &turn.Watch{Limits: r.s.client.opts.Limits.Turn, Handed: time.Now(), Binder: binder, App: r.s.app.alive}
+	ctx, unwatch := r.watchQuestions(ctx)
+	defer unwatch()
+	w := &turn.Watch{Limits: r.s.limits().Turn, Handed: time.Now(), Binder: binder, App: r.s.app.alive}
 	err := w.Follow(ctx)
 	r.bound = w.Bound()
 	switch {

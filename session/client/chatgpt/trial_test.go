@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	diff "github.com/google/go-cmp/cmp"
 
 	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/codetest"
 	"github.com/berth-run/berth/session/client"
 	"github.com/berth-run/berth/session/client/chatgpt/driver"
 	"github.com/berth-run/berth/session/client/evidence"
@@ -120,6 +122,7 @@ func TestOutcomes(t *testing.T) {
 			if res.FailureKind != tc.kind || res.Infrastructure != tc.infra || res.Submitted != tc.sent.Sent || !strings.Contains(res.Error, tc.text) {
 				t.Fatalf("%q (infrastructure %v, submitted %v): %s", res.FailureKind, res.Infrastructure, res.Submitted, res.Error)
 			}
+			codetest.Saw(t, res.FailureKind)
 			f.checkEvidence(res)
 			if (s.app != nil) != tc.same {
 				t.Errorf("the app is kept: %v, want %v", s.app != nil, tc.same)
@@ -253,11 +256,15 @@ func TestNoNewStart(t *testing.T) {
 	f.prepare = func(driver.Receipt) (driver.Receipt, error) {
 		return driver.Receipt{Status: driver.Failed}, code.Errorf(code.StateTransitionUnobserved, "no screen that is known")
 	}
-	for _, prompt := range []string{"one", "two"} {
-		res := s.try(prompt)
-		if res.FailureKind != code.StateTransitionUnobserved || res.Submitted || !res.Infrastructure || !strings.Contains(res.Error, "starting the app anew: ") {
+	for i, want := range []code.Code{code.StateTransitionUnobserved, code.AppUnavailable, code.AppUnavailable} {
+		res := s.try(strconv.Itoa(i))
+		if res.FailureKind != want || res.Submitted || !res.Infrastructure || !strings.Contains(res.Error, "starting the app anew: ") {
 			t.Errorf("%s: %s", res.FailureKind, res.Error)
 		}
+		if e := res.Telemetry["caseExecution"].(map[string]any); e["status"] != "not_submitted" {
+			t.Errorf("execution %v", e)
+		}
+		codetest.Saw(t, res.FailureKind)
 	}
 	if f.windows != 2 {
 		t.Errorf("%d starts, want 2", f.windows)
@@ -308,6 +315,7 @@ func TestPrompts(t *testing.T) {
 		if res.FailureKind != want || res.Submitted || !res.Infrastructure || s.app == nil {
 			t.Errorf("prompt of %d bytes: %s: %s", len(prompt), res.FailureKind, res.Error)
 		}
+		codetest.Saw(t, res.FailureKind)
 	}
 	if n := len(f.read("links")); n != 1 {
 		t.Errorf("%d hand-offs, want the set-up's alone", n)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/codetest"
 	"github.com/berth-run/berth/session/client"
 )
 
@@ -68,6 +69,7 @@ func TestFakeTrials(t *testing.T) {
 			if res.FailureKind != tt.kind || res.Infrastructure != tt.infra || res.Submitted != tt.sent {
 				t.Fatalf("%q (infrastructure %v, submitted %v): %s", res.FailureKind, res.Infrastructure, res.Submitted, res.Error)
 			}
+			codetest.Saw(t, res.FailureKind)
 			text := res.Error
 			if tt.kind == "" {
 				text = res.Trace.FinalText
@@ -193,6 +195,7 @@ func TestUnusable(t *testing.T) {
 	if res.FailureKind != code.AppStopFailed || res.Submitted || !res.Infrastructure {
 		t.Errorf("%+v", res)
 	}
+	codetest.Saw(t, res.FailureKind)
 	if err := s.Close(context.Background()); err == nil {
 		t.Error("Close tells of no failure")
 	}

@@ -21,7 +21,7 @@ func Open(path string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && (!info.Mode().IsRegular() || !owned(info)) {
+	if err == nil && (!info.Mode().IsRegular() || !Owned(info)) {
 		err = ErrNotPlain
 	}
 	if err != nil {
@@ -43,13 +43,14 @@ func CheckDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	if !info.IsDir() || info.Mode().Perm() != 0o700 || !owned(info) {
+	if !info.IsDir() || info.Mode().Perm() != 0o700 || !Owned(info) {
 		return fmt.Errorf("%s must be a folder of this user, mode 0700", dir)
 	}
 	return nil
 }
 
-func owned(info fs.FileInfo) bool {
+// Owned tells whether a file is this process's user's.
+func Owned(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(st.Uid) == os.Getuid()
 }

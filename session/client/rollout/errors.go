@@ -14,6 +14,8 @@ var (
 	ErrReplaced = errors.New("rollout was replaced while it was read")
 	// ErrMalformed: a line that is no record, and no truncated write that was repeated.
 	ErrMalformed = errors.New("malformed rollout")
+	// ErrMeta: the session's own description of itself is malformed. It's an ErrMalformed, too.
+	ErrMeta = errors.New("malformed session metadata")
 	// ErrAmbiguous: more than one turn could be the prompt's.
 	ErrAmbiguous = errors.New("several turns match the prompt")
 )

@@ -62,6 +62,9 @@ func (p *parser) takeLine(line []byte) error {
 		p.last = *r.Ordinal
 	}
 	if err := p.take(r); err != nil {
+		if r.Type == "session_meta" {
+			return fmt.Errorf("%w: %w", ErrMeta, p.malformed(r.Type))
+		}
 		return p.malformed(r.Type)
 	}
 	return nil

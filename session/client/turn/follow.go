@@ -92,6 +92,8 @@ func (w *Watch) look() (done bool, err error) {
 	switch {
 	case errors.Is(err, rollout.ErrAmbiguous):
 		return false, code.Errorf(code.AmbiguousMatchingSession, "%w", err)
+	case errors.Is(err, rollout.ErrMeta):
+		return false, code.Errorf(code.ClientSessionMetadata, "%w", err)
 	case err != nil:
 		return false, code.Errorf(code.ParseFailure, "%w", err)
 	case w.bound == nil:

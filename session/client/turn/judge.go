@@ -116,10 +116,14 @@ func Classify(err error, submitted bool) (code.Code, bool) {
 	case c == "":
 		return code.ClientRunFailed, !submitted
 	}
-	return c, !submitted || ofDesktop(c)
+	return c, !submitted || noAppsDoing(c)
 }
 
-// ofDesktop tells the codes of a desktop that was lost, which is no app's doing.
-func ofDesktop(c code.Code) bool {
-	return c == code.SessionFailed || c == code.KeyringAbsent || c == code.KeyringLocked
+// noAppsDoing tells the codes of a desktop that was lost, and of a person that would have been needed.
+func noAppsDoing(c code.Code) bool {
+	switch c {
+	case code.SessionFailed, code.KeyringAbsent, code.KeyringLocked, code.SignInRequired, code.PermissionRequired:
+		return true
+	}
+	return false
 }

@@ -68,6 +68,8 @@ type Controls struct {
 	Item          map[Surface]Control // of the switch's menu
 	Editor        Control             // of the composer; it has no name of its own
 	Send          Control
+	// SignIn and Permission are buttons of dialogs and pages that only a person could answer.
+	SignIn, Permission []Control
 	// Labels may be told of a screen that wasn't understood; nothing else that it says may.
 	Labels []string
 }
@@ -106,6 +108,9 @@ var english = Controls{
 	},
 	Editor: Control{Roles: editors},
 	Send:   button("Send"),
+
+	SignIn:     []Control{button("Log in"), button("Sign in")},
+	Permission: []Control{button("Allow")},
 	Labels: []string{
 		"Allow", "Cancel", "ChatGPT Work Create, learn, and explore", "Close", "Codex Build, debug, and ship",
 		"Continue", "Engineering", "Get started", "Go to ChatGPT", "Keep setting up",

@@ -77,11 +77,7 @@ func (d *Driver) attach(ctx context.Context) error {
 	if d.app != nil {
 		return nil
 	}
-	var ids []atspi.Identity
-	for _, row := range d.opts.Apps {
-		ids = append(ids, row.identity(d.opts.Owns))
-	}
-	app, err := d.bus.Find(ctx, ids...)
+	app, err := d.bus.Find(ctx, d.identities()...)
 	if err != nil {
 		return err
 	}
@@ -94,6 +90,17 @@ func (d *Driver) attach(ctx context.Context) error {
 	return nil
 }
 
+func (d *Driver) identities() []atspi.Identity {
+	var ids []atspi.Identity
+	for _, row := range d.opts.Apps {
+		ids = append(ids, row.identity(d.opts.Owns))
+	}
+	return ids
+}
+
+// alone makes sure that no other app of the same name has come: it couldn't be told which one is seen.
+func (d *Driver) alone(ctx context.Context) error { return d.bus.Alone(ctx, d.identities()...) }
+
 // run is one Prepare or Submit.
 type run struct {
 	*Driver
@@ -104,6 +111,8 @@ type run struct {
 	step     Step
 	seen     *atspi.Tree       // at the last look
 	looked   func(*atspi.Tree) // at each look, if not nil
+	asks     *question         // what somebody would have to answer, as long as it's on screen
+	since    time.Time         // when that was first seen
 }
 
 // do runs a Prepare or a Submit within its limits, and writes its receipt.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/codetest"
 	"github.com/berth-run/berth/session/client/chatgpt/driver"
 )
 
@@ -92,7 +93,9 @@ func (r *rig) check(t *testing.T, receipt driver.Receipt, err error, status driv
 			t.Logf("%+v", *receipt.DraftState)
 		}
 		r.show()
+		return
 	}
+	codetest.Saw(t, c)
 }
 
 // TestSubmit: what becomes of a prompt in an app that has its ways.

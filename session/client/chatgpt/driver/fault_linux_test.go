@@ -3,9 +3,13 @@ package driver_test
 import (
 	"context"
 	"errors"
+	"os"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/jezek/xgb"
+	"github.com/jezek/xgb/xproto"
 
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/session/client/chatgpt/driver"
@@ -154,4 +158,37 @@ func TestNotAccessible(t *testing.T) {
 	r.find() // so that the limit is for looking into the window alone
 	receipt, err := r.driver.Prepare(t.Context(), driver.Work)
 	r.check(t, receipt, err, driver.Failed, code.A11yNotEnabled)
+}
+
+// TestCovered: a click that would go to another app's window isn't made.
+func TestCovered(t *testing.T) {
+	r := newRig(t, object{"screens": []object{{"kind": "profession"}}}, driver.Limits{Screen: 2 * time.Second})
+	r.look()
+	r.arrive(t)
+	cover(t, sessiontest.Getenv(r.session, "DISPLAY"))
+	receipt, err := r.driver.Prepare(t.Context(), driver.Work)
+	r.check(t, receipt, err, driver.Failed, code.ProfessionGeometryInvalid)
+	if receipt.ActionCount != 0 || len(r.journal("click")) > 0 {
+		t.Errorf("got %+v, clicks %v", receipt, r.journal("click"))
+	}
+}
+
+// cover lays a window of this process over all of the screen.
+func cover(t *testing.T, display string) {
+	t.Helper()
+	conn, err := xgb.NewConnDisplay(display)
+	must(t, err)
+	t.Cleanup(conn.Close)
+	screen := xproto.Setup(conn).DefaultScreen(conn)
+	id, err := xproto.NewWindowId(conn)
+	must(t, err)
+	must(t, xproto.CreateWindowChecked(conn, screen.RootDepth, id, screen.Root, 0, 0, screen.WidthInPixels, screen.HeightInPixels, 0,
+		xproto.WindowClassInputOutput, screen.RootVisual, xproto.CwOverrideRedirect, []uint32{1}).Check())
+	name := "_NET_WM_PID"
+	atom, err := xproto.InternAtom(conn, false, uint16(len(name)), name).Reply()
+	must(t, err)
+	pid := make([]byte, 4)
+	xgb.Put32(pid, uint32(os.Getpid()))
+	must(t, xproto.ChangePropertyChecked(conn, xproto.PropModeReplace, id, atom.Atom, xproto.AtomCardinal, 32, 1, pid).Check())
+	must(t, xproto.MapWindowChecked(conn, id).Check())
 }

@@ -33,6 +33,9 @@ func (r *run) prepare(ctx context.Context) error {
 	if err := r.lookOn(ctx); err != nil {
 		return err
 	}
+	if err := r.alone(ctx); err != nil {
+		return err
+	}
 	r.enter(DraftSurface)
 	return r.toComposer(ctx, time.Time{})
 }
@@ -49,6 +52,9 @@ func (r *run) meet(ctx context.Context, until time.Time) error {
 	return err
 }
 
+// unknown is a finding's name when nothing that is known is on screen.
+const unknown = "unknown"
+
 func (r *run) toComposer(ctx context.Context, first time.Time) error {
 	c := r.controls
 	screens := append(firstRun(c), modeSwitch(c, r.wanted)...)
@@ -62,7 +68,7 @@ func (r *run) atComposer(t *atspi.Tree) finding {
 	composers, sends := len(r.controls.composers(t)), r.controls.Send.onScreen(t)
 	switch {
 	case len(on) == 0 && (r.phase == WaitingForInitialUI || composers == 0 && sends == 0):
-		return finding{name: "unknown", phase: r.phase, code: code.StateTransitionUnobserved, detail: "no screen that is known"}
+		return finding{name: unknown, phase: r.phase, code: code.StateTransitionUnobserved, detail: "no screen that is known"}
 	case len(on) != 1 || on[0] != r.wanted:
 		return r.atSurface(t)
 	case composers != 1:

@@ -26,16 +26,22 @@ type screen struct {
 	unproved code.Code // what shows that it worked didn't come
 }
 
+// announcement is that of a model, which may lie over any other screen; which model is used isn't chosen
+// here.
+func announcement(c *Controls) screen {
+	return screen{
+		name:  "announcement",
+		signs: []Control{c.Announcement},
+		act:   c.KeepModel,
+		phase: IntroDismiss, code: code.ActionMissingOrAmbiguous, unproved: code.StateTransitionUnobserved,
+	}
+}
+
 // firstRun are an app's screens, those that may lie over others first. None of them has to come, and
 // any may come again.
 func firstRun(c *Controls) []screen {
 	return []screen{
-		{
-			name:  "announcement", // of a model; which one is used isn't chosen here
-			signs: []Control{c.Announcement},
-			act:   c.KeepModel,
-			phase: IntroDismiss, code: code.ActionMissingOrAmbiguous, unproved: code.StateTransitionUnobserved,
-		},
+		announcement(c),
 		{
 			name:  "confirmation",
 			signs: []Control{c.GoToChatGPT}, once: []Control{c.GoToChatGPT, c.KeepSettingUp},

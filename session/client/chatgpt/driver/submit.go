@@ -27,6 +27,8 @@ type draft struct {
 	before *string // what the composer held before; nil: there was none
 	code   code.Code
 	detail string // what the last look means, unless the next is better
+
+	dismissed atspi.Ref // the announcement's control that was acted on
 }
 
 func (r *run) submit(ctx context.Context, prompt string) error {
@@ -36,6 +38,9 @@ func (r *run) submit(ctx context.Context, prompt string) error {
 	r.phase = AtSurface
 	r.enter(DraftOpen)
 	if err := r.meet(ctx, time.Now().Add(r.limits.FirstUI)); err != nil {
+		return err
+	}
+	if err := r.alone(ctx); err != nil {
 		return err
 	}
 	d := &draft{run: r, prompt: prompt}
@@ -65,6 +70,9 @@ func checkPrompt(prompt string) error {
 func (d *draft) observe(ctx context.Context) error {
 	var tree *atspi.Tree
 	_, err := d.await(ctx, d.limits.Observe, "the mode switch", func(t *atspi.Tree) (bool, error) {
+		if covered, err := d.dismiss(ctx, t); covered || err != nil {
+			return false, err
+		}
 		tree = t
 		return len(d.controls.surfaces(t)) > 0, nil
 	})
@@ -95,7 +103,8 @@ func (d *draft) handOver(ctx context.Context) error {
 // surface sees that the draft is on the wanted surface, and corrects that once.
 func (d *draft) surface(ctx context.Context) error {
 	d.enter(DraftSurface)
-	return d.walk(ctx, modeSwitch(d.controls, d.wanted), d.atSurface, time.Time{})
+	screens := append([]screen{announcement(d.controls)}, modeSwitch(d.controls, d.wanted)...)
+	return d.walk(ctx, screens, d.atSurface, time.Time{})
 }
 
 // readBack sees that the draft is still there.
@@ -133,7 +142,7 @@ func (d *draft) send(ctx context.Context) error {
 
 // accepted waits until the composer doesn't hold the draft any more.
 func (d *draft) accepted(ctx context.Context) error {
-	return d.until(ctx, d.limits.Screen, func(ctx context.Context, t *atspi.Tree) (bool, error) {
+	return d.watch(ctx, d.limits.Screen, func(ctx context.Context, t *atspi.Tree) (bool, error) {
 		d.code, d.detail = code.ActionAcknowledgementUncertain, "Send was activated, and the composer still holds the prompt"
 		editors := d.controls.composers(t)
 		if len(editors) != 1 {
@@ -147,12 +156,28 @@ func (d *draft) accepted(ctx context.Context) error {
 	})
 }
 
-// until waits until see is satisfied; when limit is over it fails with what see found last.
+// until is watch of what nothing lies over: an announcement is dismissed, and what only somebody could
+// answer ends it.
 func (d *draft) until(ctx context.Context, limit time.Duration, see func(context.Context, *atspi.Tree) (bool, error)) error {
+	d.asks = nil
+	return d.watch(ctx, limit, func(ctx context.Context, t *atspi.Tree) (bool, error) {
+		if covered, err := d.dismiss(ctx, t); covered || err != nil {
+			return false, err
+		}
+		if ok, err := see(ctx, t); ok || err != nil {
+			d.asks = nil
+			return ok, err
+		}
+		return false, d.asked(t)
+	})
+}
+
+// watch waits until see is satisfied; when limit is over it fails with what see found last.
+func (d *draft) watch(ctx context.Context, limit time.Duration, see func(context.Context, *atspi.Tree) (bool, error)) error {
 	d.code, d.detail = code.StateTransitionUnobserved, "the draft wasn't looked at"
 	over, err := d.await(ctx, limit, "the draft", func(t *atspi.Tree) (bool, error) { return see(ctx, t) })
 	if over {
-		return code.Errorf(d.code, "%s", d.detail)
+		return d.late(d.code, d.detail)
 	}
 	return err
 }

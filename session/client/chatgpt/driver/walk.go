@@ -59,7 +59,7 @@ func (w *walk) progress(ctx context.Context) error {
 		return w.see(ctx, t)
 	})
 	if over {
-		return code.Errorf(w.now.code, "%s", w.now.detail)
+		return w.late(w.now.code, w.now.detail)
 	}
 	return err
 }
@@ -86,7 +86,14 @@ func (w *walk) see(ctx context.Context, t *atspi.Tree) (progress bool, err error
 		}
 		w.now.code, w.now.detail = code.Of(err), code.Detail(err)
 	}
-	return w.now.reached || w.now.name != was, nil
+	if w.now.reached || w.now.name != was {
+		return true, nil
+	}
+	if w.now.name != unknown {
+		w.asks = nil
+		return false, nil
+	}
+	return false, w.asked(t)
 }
 
 // act acts on what was found.
