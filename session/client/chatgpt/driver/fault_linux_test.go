@@ -12,6 +12,7 @@ import (
 	"github.com/jezek/xgb/xproto"
 
 	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/codetest"
 	"github.com/berth-run/berth/session/client/chatgpt/driver"
 	"github.com/berth-run/berth/session/sessiontest"
 )
@@ -149,6 +150,7 @@ func TestRefuses(t *testing.T) {
 		if code.Of(err) != code.InvalidBudget {
 			t.Errorf("%+v: %v", l, err)
 		}
+		codetest.Saw(t, code.Of(err))
 	}
 }
 
