@@ -5,12 +5,15 @@ package backendtest
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/berth-run/berth/backends"
+	"github.com/berth-run/berth/internal/channel"
 	"github.com/berth-run/berth/oci"
 )
 
@@ -20,6 +23,12 @@ type Harness struct {
 	// Probe is the path of the static probe binary for the suite's image; "" for a backend that runs
 	// package probe in-process.
 	Probe string
+	// Worker is the path of the static worker binary; "" for a backend that has one in-process.
+	Worker string
+	// Channel opens the link to a shard's worker, as a run does.
+	Channel func(backends.Shard) channel.Opener
+	// Path is where a path in a shard is for the probe; nil for a backend whose shards have files of their own.
+	Path func(shard backends.Shard, path string) string
 }
 
 // limit ends a case that hangs; nothing is measured by it.
@@ -40,10 +49,11 @@ func Run(t *testing.T, h Harness) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Logf("conformance of %s", setup(info)) // scripts/testsummary counts the cases below by this, and says what is left out
 	e := newEnv(t, h)
 	var others []string
 	without := map[string][]string{}
-	for _, c := range slices.Concat(imageCases, lifecycleCases, execCases, soakCases, cancelCases, waitCases, limitCases, copyCases, listCases, networkCases) {
+	for _, c := range slices.Concat(imageCases, lifecycleCases, execCases, streamCases, soakCases, cancelCases, waitCases, limitCases, copyCases, fileCases, listCases, networkCases) {
 		can := c.needs == "" || has(t, info.Capabilities, c.needs)
 		if !can && !info.Capabilities.Isolation {
 			others = append(others, c.name)
@@ -60,16 +70,26 @@ func Run(t *testing.T, h Harness) {
 			c.run(t, e)
 		})
 	}
-	for capability, cases := range without {
-		t.Run("without "+capability, func(t *testing.T) {
-			t.Logf("in place of %s", strings.Join(cases, "; "))
-			refusals[capability](t, e)
-		})
+	for _, capability := range slices.Sorted(maps.Keys(without)) {
+		cases := without[capability]
+		t.Logf("conformance leaves out %d: it has no %s, and is seen to refuse it: %s", len(cases), capability, strings.Join(cases, "; "))
+		t.Run("without "+capability, func(t *testing.T) { refusals[capability](t, e) })
 	}
 	t.Run("nothing left", e.nothingLeft)
 	if len(others) > 0 {
-		t.Logf("%s runs no container, so these aren't its cases: %s", info.Name, strings.Join(others, "; "))
+		t.Logf("conformance leaves out %d: it runs no container: %s", len(others), strings.Join(others, "; "))
 	}
+}
+
+// setup names what the suite runs on.
+func setup(i backends.Info) string {
+	switch {
+	case !i.Capabilities.Isolation:
+		return i.Name
+	case i.Rootless:
+		return fmt.Sprintf("%s %s, rootless", i.Name, i.Version)
+	}
+	return fmt.Sprintf("%s %s, as root", i.Name, i.Version)
 }
 
 func has(t *testing.T, c backends.Capabilities, name string) bool {
@@ -94,6 +114,7 @@ func has(t *testing.T, c backends.Capabilities, name string) bool {
 
 // env is what the cases share: the backend, its image, and a label on all they create.
 type env struct {
+	Harness
 	backends.Backend
 	image Image
 	ref   string
@@ -104,9 +125,12 @@ type env struct {
 const runLabel = "berth.test.run"
 
 func newEnv(t *testing.T, h Harness) *env {
-	e := &env{Backend: h.Backend, run: strings.ToLower(rand.Text())}
+	e := &env{Harness: h, Backend: h.Backend, run: strings.ToLower(rand.Text())}
 	e.ref = "localhost/berth-conformance:" + e.run
 	e.image = NewImage(t, h.Probe, nil)
+	if h.Worker != "" {
+		e.image = e.image.WithWorker(t, h.Worker)
+	}
 	ctx := e.context(t)
 	if _, err := e.ImportImage(ctx, e.ref, e.image.Layout(t)); err != nil {
 		t.Fatal(err)

@@ -49,7 +49,7 @@ var lifecycleCases = []testCase{
 			t.Errorf("got %+v, %v", m, err)
 		}
 	}},
-	{"create: eight at once", "", testParallel},
+	{"create: 20 at once", "", testParallel},
 	{"state: exec before start", "", func(t *testing.T, e *env) {
 		s := e.create(t, e.config(t))
 		_, err := s.Exec(e.context(t), probeProcess("exit", "0"))
@@ -93,6 +93,17 @@ var lifecycleCases = []testCase{
 		e.removeTwice(t, s)
 		<-done // ends, however
 	}},
+	{"remove: while it starts", "", func(t *testing.T, e *env) {
+		s := e.create(t, e.config(t))
+		started := make(chan error, 1)
+		go func() { started <- s.Start(e.context(t)) }()
+		err := s.Remove(e.context(t))
+		<-started // with an error or without: it was before the removal, or after, or cut short by it
+		if err != nil {
+			t.Error(err)
+		}
+		e.removeTwice(t, s)
+	}},
 	{"open", "", testOpen},
 }
 
@@ -115,7 +126,7 @@ func (e *env) removeTwice(t *testing.T, s backends.Shard) {
 }
 
 func testParallel(t *testing.T, e *env) {
-	const n = 8
+	const n = 20
 	var wg sync.WaitGroup
 	ids := make([]string, n)
 	errs := make([]error, n)

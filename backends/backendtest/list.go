@@ -1,16 +1,23 @@
 package backendtest
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/berth-run/berth/backends"
+	"github.com/berth-run/berth/internal/owner"
 )
 
 var listCases = []testCase{
 	{"list: by labels", "", testListLabels},
+	{"list: by owner", "", testListOwner},
 	{"list: every byte of a label", "", testLabelBytes},
 	{"list: states", "", testListStates},
 }
@@ -50,6 +57,37 @@ func testListLabels(t *testing.T, e *env) {
 	}
 }
 
+// testListOwner: of two runs, on one machine or on two, each finds its own shards and reads from their labels
+// whose they are.
+func testListOwner(t *testing.T, e *env) {
+	self, err := owner.Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := self
+	other.Host, other.PID = "other", self.PID+1
+	want := map[string]owner.Shard{}
+	for i, id := range []owner.Identity{self, other, self} {
+		c := e.config(t)
+		sh := owner.Shard{Run: fmt.Sprint("run", i%2), Index: i, Created: time.Unix(1800000000, 0).UTC(), Keep: i == 2, Owner: id}
+		maps.Copy(c.Labels, sh.Labels())
+		want[e.create(t, c).ID()] = sh
+	}
+	for label, value := range map[string]string{owner.LabelRun: "run0", owner.LabelPID: fmt.Sprint(self.PID), owner.LabelHost: self.Host} {
+		got := map[string]owner.Shard{}
+		for _, l := range e.list(t, map[string]string{runLabel: e.run, label: value}) {
+			if got[l.ID], err = owner.Parse(l.Labels); err != nil {
+				t.Error(err)
+			}
+		}
+		own := maps.Clone(want)
+		maps.DeleteFunc(own, func(_ string, s owner.Shard) bool { return value != "" && s.Owner != self })
+		if d := cmp.Diff(own, got); d != "" {
+			t.Errorf("%s=%s (-want +got)\n%s", label, value, d)
+		}
+	}
+}
+
 func testLabelBytes(t *testing.T, e *env) {
 	var key, value strings.Builder
 	for b := byte('!'); b < 0x7f; b++ {
@@ -57,8 +95,16 @@ func testLabelBytes(t *testing.T, e *env) {
 			key.WriteByte(b)
 		}
 	}
-	for r := rune(1); r < 0x180; r++ {
-		value.WriteRune(r)
+	// Every byte that can be in UTF-8: all that one or two can say, and what begins three and four.
+	for r := rune(1); r <= utf8.MaxRune; r += max(1, r>>7) {
+		if utf8.ValidRune(r) {
+			value.WriteRune(r)
+		}
+	}
+	for b := range 256 {
+		if can := b > 0 && b < 0xc0 || b > 0xc1 && b < 0xf5; can != strings.Contains(value.String(), string([]byte{byte(b)})) {
+			t.Fatalf("byte %#x", b)
+		}
 	}
 	c := e.config(t)
 	c.Labels[key.String()] = value.String()

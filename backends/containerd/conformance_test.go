@@ -13,6 +13,7 @@ import (
 
 	"github.com/berth-run/berth/backends/backendtest"
 	"github.com/berth-run/berth/backends/containerd"
+	"github.com/berth-run/berth/internal/runner"
 	"github.com/berth-run/berth/internal/testrig"
 )
 
@@ -22,7 +23,9 @@ func TestConformanceRootless(t *testing.T) { conform(t, testrig.ContainerdRootle
 
 func conform(t *testing.T, b *containerd.Backend) {
 	t.Run("suite", func(t *testing.T) {
-		backendtest.Run(t, backendtest.Harness{Backend: b, Probe: testrig.Probe(t)})
+		backendtest.Run(t, backendtest.Harness{
+			Backend: b, Probe: testrig.Probe(t), Worker: testrig.Worker(t), Channel: runner.ChannelOpener,
+		})
 	})
 	nothingLeft(t, b)
 }

@@ -21,6 +21,7 @@ type summary struct {
 	failures []failure
 	timings  []timing             // of tests that aren't subtests
 	codes    map[code.Code]string // the first test that brought one about
+	suites   []suite
 }
 
 // timing is how long a test took, in seconds.
@@ -46,6 +47,9 @@ func (s *summary) count(name string, p *pkg) {
 		full := path.Base(name) + "." + id
 		if !strings.Contains(id, "/") {
 			s.timings = append(s.timings, timing{full, t.elapsed})
+		}
+		if suite, ok := p.suite(id); ok {
+			s.suites = append(s.suites, suite)
 		}
 		if t.result == "pass" {
 			s.noteCodes(full, t.output)
@@ -104,6 +108,7 @@ func (s *summary) print(w io.Writer) {
 	for _, t := range slow {
 		fmt.Fprintf(w, "  %6.1fs  %s\n", t.seconds, t.name)
 	}
+	printSuites(w, s.suites)
 	s.printCodes(w)
 	if len(s.skips) > 0 {
 		fmt.Fprintln(w, "\nSkipped:")

@@ -128,3 +128,27 @@ func TestB(t *testing.T) { t.Log("produced the code parse_failure"); t.Fail() }`
 		t.Errorf("%d codes are missing, want %d", got, want)
 	}
 }
+
+func TestSuites(t *testing.T) {
+	_, out := summarize(t, map[string]string{"a/a_test.go": `package p
+import "testing"
+func TestSuite(t *testing.T) { t.Run("on", func(t *testing.T) {
+	t.Log("conformance of b 1.2, rootless")
+	t.Run("one", func(t *testing.T) { t.Run("part", func(t *testing.T) {}); t.Run("another", func(t *testing.T) { t.Skip("a part") }) })
+	t.Run("two: x", func(t *testing.T) { t.Log("before"); t.Skip("no memory") })
+	t.Run("three", func(t *testing.T) { t.Error("no") })
+	t.Log("conformance leaves out 2: it has no y: four; five")
+}) }
+func TestOther(t *testing.T) { t.Log("conformance of b 1.1"); t.Run("one", func(t *testing.T) {}) }
+func TestNone(t *testing.T) { t.Log("of conformance"); t.Run("one", func(t *testing.T) {}) }`})
+	const want = `
+Conformance of                             run  failed  skipped
+  b 1.1                                      1       0        0
+  b 1.2, rootless                            2       1        1
+    skipped two: x: no memory
+    left out 2: it has no y: four; five
+`
+	if !strings.Contains(out, want+"\n") {
+		t.Errorf("output lacks %q:\n%s", want, out)
+	}
+}

@@ -51,6 +51,8 @@ func init() {
 		"block":  block,
 		"exit":   exit,
 		"cat":    cat,
+		"match":  match,
+		"plant":  plant,
 		"bytes":  writeBytes,
 		"both":   both,
 		"env":    env,

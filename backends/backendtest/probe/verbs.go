@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -46,18 +47,54 @@ var Pattern = func() []byte {
 	return b
 }()
 
-// writeBytes writes N bytes of Pattern to stdout.
+// writeBytes writes N bytes of Pattern to stdout and stderr, side by side.
 func writeBytes(_ context.Context, args []string, s Stdio) (int, error) {
 	n, err := strconv.ParseInt(args[0], 10, 64)
 	if err != nil {
 		return 2, err
 	}
-	for n > 0 && err == nil {
-		var w int
-		w, err = s.Stdout.Write(Pattern[:min(n, int64(len(Pattern)))])
-		n -= int64(w)
+	done := make(chan error)
+	for _, w := range []io.Writer{s.Stdout, s.Stderr} {
+		go func() {
+			_, err := io.CopyBuffer(struct{ io.Writer }{w}, io.LimitReader(new(Endless), n), make([]byte, len(Pattern)))
+			done <- err
+		}()
 	}
+	return 0, errors.Join(<-done, <-done)
+}
+
+// match reads stdin, which must be Pattern over and over, and says how many bytes it was.
+func match(_ context.Context, _ []string, s Stdio) (int, error) {
+	var m Matcher
+	// The struct hides ReadFrom, which would copy 32 KiB at a time.
+	_, err := io.CopyBuffer(struct{ io.Writer }{&m}, s.Stdin, make([]byte, len(Pattern)))
+	fmt.Fprintln(s.Stdout, m.N)
 	return 0, err
+}
+
+// Endless reads as Pattern over and over.
+type Endless struct{ n int64 }
+
+func (e *Endless) Read(p []byte) (int, error) {
+	n := copy(p, Pattern[e.n%int64(len(Pattern)):])
+	e.n += int64(n)
+	return n, nil
+}
+
+// Matcher takes what Endless gives, and nothing else. N is how much that was.
+type Matcher struct{ N int64 }
+
+func (m *Matcher) Write(p []byte) (int, error) {
+	for done := 0; done < len(p); {
+		want := Pattern[m.N%int64(len(Pattern)):]
+		got := p[done:min(len(p), done+len(want))]
+		if !bytes.Equal(got, want[:len(got)]) {
+			return done, fmt.Errorf("after %d bytes come others", m.N)
+		}
+		done += len(got)
+		m.N += int64(len(got))
+	}
+	return len(p), nil
 }
 
 // both writes N numbered lines to each of stdout and stderr, in turn.

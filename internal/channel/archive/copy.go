@@ -78,13 +78,17 @@ func (c *copier) entry(h *tar.Header) error {
 	}
 	c.did.Entries++
 	c.did.Bytes += h.Size
-	return c.write(&tar.Header{Typeflag: h.Typeflag, Name: name, Linkname: h.Linkname, Mode: h.Mode & int64(fs.ModePerm), Size: h.Size})
+	typ := h.Typeflag
+	if typ == tar.TypeGNUSparse {
+		typ = tar.TypeReg
+	}
+	return c.write(&tar.Header{Typeflag: typ, Name: name, Linkname: h.Linkname, Mode: h.Mode & int64(fs.ModePerm), Size: h.Size})
 }
 
 // place refuses an entry that can't be where it wants to be, and makes the folders that it needs.
 func (c *copier) place(name string, h *tar.Header) error {
 	switch h.Typeflag {
-	case tar.TypeDir, tar.TypeReg:
+	case tar.TypeDir, tar.TypeReg, tar.TypeGNUSparse:
 	case tar.TypeSymlink:
 		if err := localLink(name, h.Linkname); err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 )
 
 // Unpack writes a tar stream below root and reads it to its end. Permission bits are kept, set-id
-// and sticky bits are not. An entry named twice, one that leaves root, and one that is neither a
+// and sticky bits are not; a sparse file's holes become zeros. An entry named twice, one that leaves root, and one that is neither a
 // file, a folder nor a link inside root end it with ErrHostile; what was unpacked by then stays, so
 // give it a folder of its own and move that when it returns nil.
 func Unpack(root *os.Root, r io.Reader, limits Limits) error {
@@ -71,7 +71,7 @@ func (u *unpacker) entry(h *tar.Header, r io.Reader) error {
 	switch h.Typeflag {
 	case tar.TypeDir:
 		return u.dir(name, mode)
-	case tar.TypeReg:
+	case tar.TypeReg, tar.TypeGNUSparse:
 		return u.file(name, mode, h.Size, r)
 	case tar.TypeSymlink:
 		return u.link(name, h.Linkname)
