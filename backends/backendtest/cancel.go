@@ -36,6 +36,7 @@ var cancelCases = []testCase{
 			if err == nil && st.Code != 0 {
 				err = errors.New("it was killed too")
 			}
+			pr.CloseWithError(io.ErrClosedPipe) // so that no write waits for one that has ended
 			done <- err
 		}()
 		mustWrite(t, pw)

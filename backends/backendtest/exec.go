@@ -46,6 +46,7 @@ var execCases = []testCase{
 		done := make(chan error, 1)
 		go func() {
 			_, err := s.Exec(e.context(t), p)
+			pr.CloseWithError(io.ErrClosedPipe) // so that no write waits for one that has ended
 			done <- err
 		}()
 		for _, b := range in {
