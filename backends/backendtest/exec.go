@@ -129,6 +129,7 @@ var execCases = []testCase{
 					p.Stdout = links[i+1]
 				}
 				st, err := s.Exec(e.context(t), p)
+				readers[i].Close()
 				if err != nil || st.Code != 0 {
 					t.Errorf("exec %d: %v, %v", i, st, err)
 				}

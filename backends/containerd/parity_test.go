@@ -42,8 +42,15 @@ func inParity(t *testing.T, b *containerd.Backend) {
 	t.Run("taken out", func(t *testing.T) { takenOut(t, b, e) })
 }
 
+// reasoned is a pattern of fields, with the reason for what is said of them.
+type reasoned struct{ field, why string }
+
+func anyOf(list []reasoned, field string) bool {
+	return slices.ContainsFunc(list, func(r reasoned) bool { return parity.Matches(r.field, field) })
+}
+
 // unprotected are the fields of a spec that aren't taken out of what is sent, each with the reason.
-var unprotected = []struct{ field, why string }{
+var unprotected = []reasoned{
 	{"ociVersion", "the format's"},
 	{"hostname", "a name"},
 	{"process", "each of its parts is"},
@@ -51,6 +58,7 @@ var unprotected = []struct{ field, why string }{
 	{"process.args", "what runs, not what it may"},
 	{"process.cwd", "where it runs, not what it may"},
 	{"process.env*", "a variable is lost, and none won"},
+	{"process.rlimits", "each of them is"},
 	{"process.rlimits[*].*", "the whole limit is"},
 	{"root", "read-only is"},
 	{"root.path", "the engine puts its own there"},
@@ -59,6 +67,9 @@ var unprotected = []struct{ field, why string }{
 	{"mounts[*].type", "without one there's no mount"},
 	{"mounts[*].destination", "without one there's no mount"},
 	{"mounts[*].options", "each of them is"},
+	{"mounts[*].options[*atime]", "when times are written"},
+	{"mounts[/dev/pts].options[newinstance]", "the kernel's only way by now"},
+	{"mounts[/dev/pts].options[ptmxmode]", "without it nobody but root has a terminal"},
 	{"linux", "each of its parts is"},
 	{"linux.namespaces", "each of them is"},
 	{"linux.namespaces[*].type", "the whole namespace is"},
@@ -71,6 +82,7 @@ var unprotected = []struct{ field, why string }{
 	{"linux.resources.devices[*]*", "the whole list is, which is one rule"},
 	{"linux.maskedPaths", "each of them is"},
 	{"linux.readonlyPaths", "each of them is"},
+	{"linux.seccomp.architectures[*]", "all together are"},
 	{"linux.seccomp.syscalls[*]*", "all together are; each by itself is in package parity's own test"},
 }
 
@@ -89,10 +101,36 @@ var refused = map[string]string{
 	"mounts[/proc]":                "/proc/self/fd",
 }
 
-// takenOut takes each protection out of what is sent to containerd, one at a time, and compares.
+// unseen are the fields whose loss the shard's self-check doesn't find, each with the reason.
+var unseen = []reasoned{
+	{"process.capabilities", "a process that isn't root is given none then"},
+	{"process.user.umask", "a shard has one user"},
+	{"linux.cgroupsPath", "the runtime takes another cgroup that is the shard's own"},
+	{"linux.resources.*", "limits are checked apart from protections"},
+	{"linux.resources.devices", "the user namespace lets nobody make a device"},
+	{"linux.rootfsPropagation", "found where the engine's /dev is a shared mount"},
+	{"linux.seccomp.architectures", "calls of an architecture that isn't told are refused"},
+	{"linux.seccomp.defaultErrnoRet", "EPERM is the default"},
+	{"linux.maskedPaths[/proc/a*]", onlyWhere},
+	{"linux.maskedPaths[/proc/i*]", onlyWhere},
+	{"linux.maskedPaths[/proc/kcore]", onlyWhere},
+	{"linux.maskedPaths[/proc/l*]", onlyWhere},
+	{"linux.maskedPaths[/proc/s*]", onlyWhere},
+	{"linux.maskedPaths[/proc/t*]", onlyWhere},
+	{"linux.maskedPaths[/sys/*]", onlyWhere},
+	{"linux.readonlyPaths[/proc/sysrq-trigger]", onlyWhere},
+	{"mounts[*].options[mode]", "runc before 1.2 takes the mode of the image's folder, which is the same"},
+	{"mounts[/dev].options[size]", "what is in there is the runtime's"},
+	{"mounts[/sys/fs/cgroup].options[no*]", "the runtime mounts those of cgroup v1 with options of its own"},
+}
+
+const onlyWhere = "found where the machine has it and lets a user use it"
+
+// takenOut takes each protection out of what is sent to containerd, one at a time, compares, and has the shard
+// look.
 func takenOut(t *testing.T, b *containerd.Backend, e parity.Engine) {
 	for _, field := range sentFields(t, b, e) {
-		if slices.ContainsFunc(unprotected, func(u struct{ field, why string }) bool { return parity.Matches(u.field, field) }) {
+		if anyOf(unprotected, field) {
 			continue
 		}
 		t.Run(field, func(t *testing.T) {
@@ -114,6 +152,12 @@ func takenOut(t *testing.T, b *containerd.Backend, e parity.Engine) {
 			}
 			if d := e.Differences(t, s); !parity.Names(d, field) {
 				t.Errorf("it isn't among the differences: %v", d)
+			}
+			if anyOf(unseen, field) {
+				return
+			}
+			if missing := parity.Missing(t, s); len(missing) == 0 {
+				t.Error("the shard doesn't find it missing")
 			}
 		})
 	}

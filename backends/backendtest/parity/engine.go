@@ -52,11 +52,17 @@ func Run(t *testing.T, e Engine) {
 	for _, d := range e.Differences(t, s) {
 		t.Errorf("%s", d)
 	}
-	expect := selfcheck.FromSpec(Spec(t), backends.NetworkNone)
-	expect.Foreign = selfcheck.OwnNamespaces()
-	if missing := selfcheck.Missing(SelfCheck(t, s, expect).Protections); len(missing) > 0 {
+	if missing := Missing(t, s); len(missing) > 0 {
 		t.Errorf("the shard misses %v", missing)
 	}
+}
+
+// Missing are the protections of Spec that a shard of it finds not in force.
+func Missing(t *testing.T, s backends.Shard) []string {
+	t.Helper()
+	expect := selfcheck.FromSpec(Spec(t), backends.NetworkNone)
+	expect.Foreign = selfcheck.OwnNamespaces()
+	return selfcheck.Missing(SelfCheck(t, s, expect).Protections)
 }
 
 // Started makes a shard that goes with the test.
