@@ -64,6 +64,9 @@ func (b *Backend) SnapshotterName() string { return b.snapshotter }
 // SetEditSpec lets a test change each shard's spec on its way.
 func (b *Backend) SetEditSpec(edit func(*specs.Spec)) { b.editSpec = edit }
 
+// CgroupsPath is where a shard's cgroup is, "" where it has none of its own.
+func (b *Backend) CgroupsPath(id string) string { return b.groups.path(id) }
+
 // FirstIDs are what root of a shard is on the machine, user and group; none where the engine isn't root's.
 func (b *Backend) FirstIDs() []uint32 {
 	if b.ids == nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -26,7 +27,7 @@ func inParity(t *testing.T, b *containerd.Backend) {
 	if _, err := b.ImportImage(t.Context(), ref, img.Layout(t)); err != nil {
 		t.Fatal(err)
 	}
-	e := parity.Engine{Backend: b, Image: ref, Allowed: append(parity.Limits(t, b, "memory", "pids", "cpu"), allowed(b)...)}
+	e := parity.Engine{Backend: b, Image: ref, Allowed: allowed(t, b)}
 	bundles := bundlesOf(t, b, e)
 	e.Config = func(t *testing.T, id string) []byte {
 		config, err := os.ReadFile(bundles + "/" + id + "/config.json")
@@ -179,16 +180,20 @@ func sentFields(t *testing.T, b *containerd.Backend, e parity.Engine) []string {
 }
 
 // allowed is what a shard's spec becomes on containerd, each with why nothing is lost.
-func allowed(b *containerd.Backend) []parity.Allowed {
+func allowed(t *testing.T, b *containerd.Backend) []parity.Allowed {
+	t.Helper()
+	all := parity.Limits(t, b, "memory", "pids", "cpu")
+	if path := b.CgroupsPath("*"); path != "" {
+		all = append(all, parity.Allowed{Field: "linux.cgroupsPath", Got: strconv.Quote(path), Why: "a cgroup of the shard's own"})
+	}
 	first := b.FirstIDs()
 	if first == nil { // the engine is in a user namespace of its own
-		return nil
+		return all
 	}
-	all := []parity.Allowed{
-		{Field: "linux.cgroupsPath", Got: `"/berth/*"`, Why: "a cgroup of the shard's own"},
-		{Field: "linux.namespaces[user]", Got: "{}", Why: "root's engine: the shard's ids aren't the machine's"},
-		{Field: "linux.namespaces[user].type", Got: `"user"`, Why: "the same"},
-	}
+	all = append(all,
+		parity.Allowed{Field: "linux.namespaces[user]", Got: "{}", Why: "root's engine: the shard's ids aren't the machine's"},
+		parity.Allowed{Field: "linux.namespaces[user].type", Got: `"user"`, Why: "the same"},
+	)
 	for i, ids := range []string{"linux.uidMappings[0]", "linux.gidMappings[0]"} {
 		for field, got := range map[string]string{"": "{}", ".containerID": "0", ".hostID": fmt.Sprint(first[i]), ".size": "65536"} {
 			all = append(all, parity.Allowed{Field: ids + field, Got: got, Why: "the mapping of the shard's user namespace"})
