@@ -64,8 +64,8 @@ func testListOwner(t *testing.T, e *env) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := self
-	other.Host, other.PID = "other", self.PID+1
+	other := self // on another machine, so that no sweep from here takes its shard for a dead one's
+	other.Host, other.Boot, other.PID = "other", "other", self.PID+1
 	want := map[string]owner.Shard{}
 	for i, id := range []owner.Identity{self, other, self} {
 		c := e.config(t)
