@@ -59,6 +59,10 @@ func TestRecorded(t *testing.T) {
 			final: "Hello, Say hi.", usage: oneCall,
 		},
 		{
+			name: "image", prompt: "What is in the picture?", model: "gpt-5.5", status: Completed, answered: true,
+			final: "A dot.", usage: oneCall,
+		},
+		{
 			name: "answer-code-mode", prompt: "Say hi.", model: "gpt-6-luna", status: Completed, answered: true,
 			final: "Hello, Say hi.", usage: oneCall,
 		},
