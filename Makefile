@@ -101,6 +101,9 @@ bench-session: prereqs-bench bench-tool ## a desktop from start to ready, beside
 bench-atspi: prereqs-bench bench-tool ## a window's tree, beside a walk through libatspi in Python
 	@$(BENCH) atspi
 
+bench-backend: prereqs-bench bench-build ## each engine through berth, beside its own command line and Docker's
+	@$(BENCH) backend
+
 prereqs-bench:
 	@scripts/prereqs --bench
 
@@ -110,4 +113,4 @@ bench-tool:
 	@mkdir -p bin
 	@$(BUILD) -o bin/bench ./scripts/bench
 
-.PHONY: help run image build cross generate clean test test-vm spectest check lint fmt prereqs prereqs-tests prereqs-vm bench-channel bench-start bench-run bench-memory bench-session bench-atspi prereqs-bench bench-build bench-tool
+.PHONY: help run image build cross generate clean test test-vm spectest check lint fmt prereqs prereqs-tests prereqs-vm bench-channel bench-start bench-run bench-memory bench-session bench-atspi bench-backend prereqs-bench bench-build bench-tool

@@ -29,6 +29,7 @@ var benches = map[string]bench{
 	"memory":  onEngine(benchMemory),
 	"session": benchSession,
 	"atspi":   benchAtspi,
+	"backend": benchBackend,
 }
 
 // onEngine is a bench that needs the engine and its image.
@@ -55,6 +56,9 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	if len(args) > 0 && args[0] == pssVerb {
 		return runPSS(args[1:], os.Stdout)
+	}
+	if len(args) == 1 && args[0] == halfVerb {
+		return runHalf(ctx, os.Stdin, os.Stdout)
 	}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	n := rounds{}

@@ -25,6 +25,8 @@ type rig struct {
 	image  backends.Image
 	owner  owner.Identity
 	made   int
+	// environment is what `berth run` needs besides to find the engine.
+	environment []string
 }
 
 func openRig(ctx context.Context) (*rig, error) {
