@@ -104,6 +104,10 @@ bench-atspi: prereqs-bench bench-tool ## a window's tree, beside a walk through 
 bench-backend: prereqs-bench bench-build ## each engine through berth, beside its own command line and Docker's
 	@$(BENCH) backend
 
+bench-chatgpt: prereqs-bench bench-tool ## from the app's start to a prompt sent, the app's time and the driver's
+	@$(BUILD) -o bin/chatgpt-standin ./testdata/standin/chatgpt
+	@$(BENCH) chatgpt
+
 prereqs-bench:
 	@scripts/prereqs --bench
 
@@ -113,4 +117,4 @@ bench-tool:
 	@mkdir -p bin
 	@$(BUILD) -o bin/bench ./scripts/bench
 
-.PHONY: help run image build cross generate clean test test-vm spectest check lint fmt prereqs prereqs-tests prereqs-vm bench-channel bench-start bench-run bench-memory bench-session bench-atspi bench-backend prereqs-bench bench-build bench-tool
+.PHONY: help run image build cross generate clean test test-vm spectest check lint fmt prereqs prereqs-tests prereqs-vm bench-channel bench-start bench-run bench-memory bench-session bench-atspi bench-backend bench-chatgpt prereqs-bench bench-build bench-tool

@@ -30,6 +30,7 @@ var benches = map[string]bench{
 	"session": benchSession,
 	"atspi":   benchAtspi,
 	"backend": benchBackend,
+	"chatgpt": benchChatGPT,
 }
 
 // onEngine is a bench that needs the engine and its image.
