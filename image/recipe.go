@@ -23,6 +23,8 @@ type Recipe struct {
 	// App is the Debian package of the app, a file, for a client whose app isn't in the lock. What it
 	// depends on is installed with Debian's root file system; a Base must have it already.
 	App string
+	// AppVersion is the version that App must have, "" for any.
+	AppVersion string
 	// Arch is the engine's, as in GOARCH; default this machine's.
 	Arch string
 	// Suite is Debian's; default trixie.
@@ -100,6 +102,9 @@ func (p *plan) openApp() (err error) {
 		return fmt.Errorf("%w: client %s takes no Debian package: leave app= out", ErrRecipe, p.Client)
 	}
 	p.deb, err = openDeb(p.App, p.Arch)
+	if err == nil && p.AppVersion != "" && p.deb.version != p.AppVersion {
+		return fmt.Errorf("%w: %s has version %s, and chatgptVersion=%s was asked for: give the package of that version, or leave chatgptVersion out", ErrPackage, p.App, p.deb.version, p.AppVersion)
+	}
 	return err
 }
 

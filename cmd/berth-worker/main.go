@@ -23,7 +23,9 @@ const usage = `berth-worker runs inside a berth shard.
   serve [--deadman 10m]  run trials and answer the coordinator on the control socket
   channel                join stdin and stdout to the control socket; only the engine's exec may
   kill ID                end an exec with all its descendants
-  canary SURFACE         start the ChatGPT app in a fresh profile, see what it still shows, and print that
+  canary [--save DIR] SURFACE
+                         start the ChatGPT app in a fresh profile, see what it still shows, and print that;
+                         save the state that it has then
   selfcheck              compare the shard with the expectations on stdin (JSON); {} shows every check
   version                print the version
 

@@ -70,6 +70,7 @@ func serve(ctx context.Context, args []string) (int, error) {
 // canary inspects the app on a desktop of its own: the worker's is for trials, and there are none.
 func canary(ctx context.Context, args []string) (int, error) {
 	f := flag.NewFlagSet("canary", flag.ContinueOnError)
+	save := f.String("save", "", "")
 	if err := parse(f, args, 1); err != nil {
 		return 1, err
 	}
@@ -77,7 +78,7 @@ func canary(ctx context.Context, args []string) (int, error) {
 	defer stop()
 	desktop := worker.NewDesktop(func() (session.Config, error) { return session.FromEnv(os.Getenv) })
 	app := chatgpt.New(chatgpt.Options{Desktop: desktop.Session})
-	found, err := app.Inspect(ctx, driver.Surface(f.Arg(0)))
+	found, err := app.Inspect(ctx, driver.Surface(f.Arg(0)), *save)
 	if err = errors.Join(err, desktop.Close()); err != nil {
 		return 1, err
 	}

@@ -17,6 +17,7 @@ type canaryFlags struct {
 	config, runner, rootDir string
 	options                 []string
 	json                    bool
+	save                    string
 }
 
 func (a *app) newCanary() *cobra.Command {
@@ -45,6 +46,7 @@ Runner options (--runner-option key=value, repeatable):
 	fl.StringVar(&f.runner, "runner", eval.RunnerPodman, "the container `ENGINE`: podman or containerd")
 	fl.StringArrayVar(&f.options, "runner-option", nil, "`KEY=VALUE`, repeatable; see above")
 	fl.StringVar(&f.rootDir, "root-dir", ".", "the `DIR` where datasets are looked for after the config's folder")
+	fl.StringVar(&f.save, "save-profile", "", "save the app's state at its composer to this new `DIR`, for profile=warm")
 	fl.BoolVar(&f.json, "json", false, "print what was found as JSON")
 	fl.SetNormalizeFunc(olderNames)
 	return c
@@ -71,7 +73,7 @@ func (a *app) canary(c *cobra.Command, f canaryFlags) error {
 	found, err := eval.Request{
 		Eval: e, Runner: f.runner, Engine: engine, Options: options,
 		Progress: c.ErrOrStderr(), Drain: drained(c.Context()),
-	}.Canary(c.Context())
+	}.Canary(c.Context(), f.save)
 	if err != nil {
 		return err
 	}

@@ -5,11 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"os"
 	"time"
 
 	"github.com/berth-run/berth/backends"
 	"github.com/berth-run/berth/image"
 	"github.com/berth-run/berth/internal/channel"
+	"github.com/berth-run/berth/internal/channel/archive"
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/internal/evalconfig"
 	"github.com/berth-run/berth/internal/owner"
@@ -38,7 +41,11 @@ func (c *Canary) Good() bool { return c.Ready && len(c.Lost()) == 0 }
 
 // Canary starts the app under test in a fresh shard with no way to a model, and sees what it still shows
 // of what the driver knows. An error means that it didn't come to that.
-func (q Request) Canary(ctx context.Context) (*Canary, error) {
+// The app's state at the end is saved to a new folder, if save names one.
+func (q Request) Canary(ctx context.Context, save string) (*Canary, error) {
+	if q.Profile == runner.ProfileWarm {
+		return nil, fmt.Errorf("%w: the canary is there to see first-run screens: leave profile=warm out", runner.ErrOption)
+	}
 	secrets := &redact.Set{}
 	surface, err := canarySurface(q.Eval)
 	if err != nil {
@@ -49,6 +56,9 @@ func (q Request) Canary(ctx context.Context) (*Canary, error) {
 		return nil, err
 	}
 	img, err := findImage(ctx, q.Engine, info.Arch, chatgptImage, q.Image)
+	if err == nil {
+		err = checkAppVersion(img, q.AppVersion)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +77,10 @@ func (q Request) Canary(ctx context.Context) (*Canary, error) {
 	found := &Canary{App: img.Labels[image.LabelPackage], Version: img.Labels[image.LabelPackageVersion], Image: img.Ref}
 	out := r.Visit(ctx, func(ctx context.Context, l channel.Shard) error {
 		found.Inspection, err = inspect(ctx, l, surface)
-		return err
+		if err != nil || save == "" || !found.Ready {
+			return err
+		}
+		return fetchState(ctx, l, save)
 	})
 	return found, also(out.Err, out.Left)
 }
@@ -78,7 +91,7 @@ func inspect(ctx context.Context, l channel.Shard, surface driver.Surface) (foun
 	defer cancel()
 	var out, said bytes.Buffer
 	res, err := l.Command(ctx, channel.Command{
-		Args: []string{oci.WorkerPath, "canary", string(surface)}, Stdout: &out, Stderr: &said,
+		Args: []string{oci.WorkerPath, "canary", "--save", stateInShard, string(surface)}, Stdout: &out, Stderr: &said,
 	})
 	switch {
 	case err != nil:
@@ -90,6 +103,32 @@ func inspect(ctx context.Context, l channel.Shard, surface driver.Surface) (foun
 		return found, code.Errorf(code.WorkerMismatch, "what the shard found can't be read: %w", err)
 	}
 	return found, nil
+}
+
+// stateInShard is where the app's state is saved first.
+const stateInShard = oci.Home + "/saved-profile"
+
+// maxState bounds an app's state: it was in a shard's memory.
+const maxState = oci.RunBytes
+
+// fetchState brings the app's state into a new folder, which is there only when all of it is.
+func fetchState(ctx context.Context, l channel.Shard, dir string) error {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	r, w := io.Pipe()
+	go func() { w.CloseWithError(l.Get(ctx, stateInShard, w)) }()
+	err = archive.Unpack(root, r, archive.Limits{Bytes: maxState})
+	r.CloseWithError(io.ErrClosedPipe)
+	if err != nil {
+		return also(fmt.Errorf("saving the app's state: %w", err), os.RemoveAll(dir))
+	}
+	return nil
 }
 
 // canarySurface is that of the first variant whose client is the app.

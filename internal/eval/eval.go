@@ -108,6 +108,9 @@ func (q Request) prepare(ctx context.Context, secrets *redact.Set) (_ *run, err 
 		return nil, err
 	}
 	img, err := findImage(ctx, q.Engine, info.Arch, app, q.Image)
+	if err == nil {
+		err = checkAppVersion(img, q.AppVersion)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +144,7 @@ func (r *run) plan(ctx context.Context, info backends.Info, img backends.Image, 
 	}
 	for i := range p.Bundles {
 		p.Bundles[i].Inference = r.way.bundle()
+		p.Bundles[i].WarmProfile = r.Profile == runner.ProfileWarm
 	}
 	r.recorder = newRecorder(r.folder, r.Eval, secrets, had)
 	r.shards.ID, r.shards.Bundles, r.shards.Recorder = id, p.Bundles, r.recorder

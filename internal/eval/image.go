@@ -70,7 +70,7 @@ func (s *Setup) recipe(ctx context.Context) (image.Recipe, error) {
 		return image.Recipe{}, err
 	}
 	r := image.Recipe{
-		Client: client, Version: s.Options.Codex, App: s.Options.App, Arch: info.Arch, Suite: s.Options.Suite,
+		Client: client, Version: s.Options.Codex, App: s.Options.App, AppVersion: s.Options.AppVersion, Arch: info.Arch, Suite: s.Options.Suite,
 		Packages: s.Options.Packages, Overlay: s.Options.Overlay, Worker: worker,
 	}
 	if s.Options.Image != "" {
@@ -115,4 +115,16 @@ func findImage(ctx context.Context, engine backends.Backend, arch, client, name 
 		return img, fmt.Errorf("%w: %s isn't one of berth's; `berth runner setup podman --config … --runner-option image=%[2]s --name NAME` builds one upon it, to run by image=NAME", ErrImage, name)
 	}
 	return img, fmt.Errorf("%w: %s was made by another build of berth; %s (nothing but the worker is rebuilt)", ErrImage, name, again)
+}
+
+// checkAppVersion refuses an image with another version of the app than is meant.
+func checkAppVersion(img backends.Image, want string) error {
+	has := img.Labels[image.LabelPackageVersion]
+	switch {
+	case want == "" || has == want:
+		return nil
+	case has == "":
+		return fmt.Errorf("%w: chatgptVersion=%s was asked for, and %s has no app from a package", ErrImage, want, img.Ref)
+	}
+	return fmt.Errorf("%w: chatgptVersion=%s was asked for, and %s has %s %s; set up again with that version's package, or name another image", ErrImage, want, img.Ref, img.Labels[image.LabelPackage], has)
 }

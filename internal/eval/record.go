@@ -61,6 +61,9 @@ func (r *run) facts(info backends.Info, img backends.Image) *results.Runner {
 	if r.Limits == runner.LimitsBestEffort {
 		f.LimitsMode = runner.LimitsBestEffort
 	}
+	if r.Profile == runner.ProfileWarm {
+		f.Notes = append(f.Notes, "profile=warm: the app began with state from elsewhere, so that its first-run screens may not have come")
+	}
 	if r.way.scripted {
 		f.Notes = append(f.Notes, "answered by a script, not by a model")
 	}

@@ -3,6 +3,7 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,6 +38,12 @@ const (
 	CredentialBroker = "broker"
 )
 
+// What an app's profile begins with.
+const (
+	ProfileFresh = "fresh"
+	ProfileWarm  = "warm"
+)
+
 // Options is every --runner-option, checked. They are recorded, so none may hold a secret.
 type Options struct {
 	Shards     int // or ShardsAuto
@@ -49,6 +56,11 @@ type Options struct {
 	Network    string
 	Credential string
 	Deadman    time.Duration
+	// AppVersion is the app's that is meant, "" for any.
+	AppVersion string
+	// Profile is what an app's profile begins with; ProfileDir has the state of a warm one.
+	Profile    string
+	ProfileDir string
 	// For the image build.
 	App      string
 	Codex    string
@@ -79,10 +91,14 @@ var runTable = []option{
 	{"network", "auto|none|engine", "a shard's network; auto is none unless something in it must call out (default auto)", choice(func(o *Options) *string { return &o.Network }, NetworkAuto, NetworkNone, NetworkEngine)},
 	{"credential", "file|broker", "where the inference credential is: a token file in the shard, or never in it (default file)", choice(func(o *Options) *string { return &o.Credential }, CredentialFile, CredentialBroker)},
 	{"deadman", "DURATION", "a shard that hears nothing from berth for this long ends itself (default 10m)", duration(func(o *Options) *time.Duration { return &o.Deadman })},
+	{"profile", "fresh|warm", "what the ChatGPT app's profile begins with: nothing, or the state in profileDir (default fresh)", choice(func(o *Options) *string { return &o.Profile }, ProfileFresh, ProfileWarm)},
+	{"profileDir", "DIR", "with profile=warm: a folder of app state, such as `berth canary --save-profile` writes", text(func(o *Options) *string { return &o.ProfileDir })},
+	{"chatgptVersion", "VERSION", "the app's version that is meant: another in the image, or in the package, is an error", setAppVersion},
 }
 
 var setUpTable = []option{
 	{"image", "REF", "your own image to build upon: one that the engine has, oci:DIR, oci-archive:FILE or docker-archive:FILE", setImage},
+	{"chatgptVersion", "VERSION", "the version that the app's package must have", setAppVersion},
 	{"app", "FILE.deb", "the Debian package of the app that client chatgpt drives", text(func(o *Options) *string { return &o.App })},
 	{"codexVersion", "VERSION", "the Codex release in the image", text(func(o *Options) *string { return &o.Codex })},
 	{"suite", "NAME", "the Debian release of the root file system (default trixie)", text(func(o *Options) *string { return &o.Suite })},
@@ -95,7 +111,7 @@ var setUpTable = []option{
 func ParseOptions(pairs []string) (Options, error) {
 	o := Options{
 		Shards: 1, Keep: KeepNever, Limits: LimitsEnforce, Network: NetworkAuto,
-		Credential: CredentialFile, Deadman: 10 * time.Minute, given: map[string]string{},
+		Credential: CredentialFile, Deadman: 10 * time.Minute, Profile: ProfileFresh, given: map[string]string{},
 	}
 	for _, p := range pairs {
 		k, v, ok := strings.Cut(p, "=")
@@ -124,8 +140,26 @@ func (o Options) ForRun() error {
 			return fmt.Errorf("%w: %s is for `berth runner setup`, which bakes it into the image", ErrOption, t.name)
 		}
 	}
+	return o.checkProfile()
+}
+
+// checkProfile wants both of profile=warm and profileDir, or neither.
+func (o Options) checkProfile() error {
+	switch warm := o.Profile == ProfileWarm; {
+	case warm && o.ProfileDir == "":
+		return fmt.Errorf("%w: profile=warm needs the app's state: profileDir=DIR", ErrOption)
+	case !warm && o.ProfileDir != "":
+		return fmt.Errorf("%w: profileDir is used with profile=warm only", ErrOption)
+	case !warm:
+		return nil
+	}
+	if info, err := os.Stat(o.ProfileDir); err != nil || !info.IsDir() {
+		return fmt.Errorf("%w: profileDir=%s is no folder", ErrOption, o.ProfileDir)
+	}
 	return nil
 }
+
+func setAppVersion(o *Options, v string) error { o.AppVersion = v; return nil }
 
 func isIn(table []option, name string) bool {
 	return slices.ContainsFunc(table, func(t option) bool { return t.name == name })

@@ -84,10 +84,7 @@ func (r *Run) Do(ctx context.Context) Outcome {
 	log := newProgress(r.Progress, r.Secrets)
 	drained, stop := closed(r.Drain)
 	defer stop()
-	c := &common{
-		Run: r, log: log, stops: newStops(log), places: newQuota(r.Limits), room: r.newRoom(log),
-		drained: drained, forced: ctx,
-	}
+	c := r.common(ctx, log, drained)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	out := Outcome{Shards: make([]ShardOutcome, len(r.Bundles))}
@@ -104,6 +101,13 @@ func (r *Run) Do(ctx context.Context) Outcome {
 	wg.Wait()
 	c.stops.close(out.SetupError())
 	return out
+}
+
+func (r *Run) common(forced context.Context, log *progress, drained context.Context) *common {
+	return &common{
+		Run: r, log: log, stops: newStops(log), places: newQuota(r.Limits), room: r.newRoom(log),
+		drained: drained, forced: forced,
+	}
 }
 
 // fatal tells a failure that every other shard of the run would meet as well. That the model can't be

@@ -22,13 +22,17 @@ import (
 
 // setUp proves the shard and readies it for its first trial.
 func (s *shard) setUp(ctx context.Context, l channel.Shard) error {
-	steps := []struct {
+	type step struct {
 		name string
 		do   func(context.Context, channel.Shard) error
-	}{
+	}
+	steps := []step{
 		{"selfcheck", s.selfCheck},
 		{"bundle", s.putBundle},
 		{"inference", s.openInference},
+	}
+	if s.Options.Profile == ProfileWarm {
+		steps = append(steps, step{"profile", s.putProfile})
 	}
 	for _, step := range steps {
 		if err := s.out.Steps.time(step.name, func() error { return step.do(ctx, l) }); err != nil {

@@ -14,7 +14,7 @@ func (r *Run) Visit(ctx context.Context, use func(context.Context, channel.Shard
 	log := newProgress(r.Progress, r.Secrets)
 	drained, stop := closed(r.Drain)
 	defer stop()
-	c := &common{Run: r, log: log, stops: newStops(log), drained: drained, forced: ctx}
+	c := r.common(ctx, log, drained)
 	s := newShard(c, &shardproto.Bundle{Shard: shardproto.Shard{Count: 1}})
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -17,6 +17,9 @@ const (
 	ResultSuffix = ".json"
 )
 
+// WarmProfile is the folder, in the shard's home, of the app state that profiles begin with.
+const WarmProfile = "warm-profile"
+
 // ExitSilent is PID 1's exit status when the dead man's switch ended the shard: nothing was heard from
 // the coordinator for too long.
 const ExitSilent = 3
@@ -43,6 +46,9 @@ type Bundle struct {
 	Batches      []Batch  `json:"batches"`
 	// Inference is berth's own: how the shard reaches its model.
 	Inference Inference `json:"inference"`
+	// WarmProfile is berth's own: apps' profiles begin with the state in the folder WarmProfile of the
+	// shard's home.
+	WarmProfile bool `json:"warmProfile,omitempty"`
 }
 
 // Inference is the way to the model without anything secret.

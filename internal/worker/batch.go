@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -63,8 +64,16 @@ func (c *collection) open(i int, b shardproto.Batch) (client.Session, error) {
 	}
 	return app.Open(c.ctx, client.Batch{
 		Variant: b.Variant, Model: first.Config.Model, Options: first.Config.Options,
-		Servers: servers, Inference: c.inference(), Trials: len(b.Requests), EvidenceDir: dir,
+		Servers: servers, Inference: c.inference(), Trials: len(b.Requests), EvidenceDir: dir, ProfileDir: c.profileDir(),
 	})
+}
+
+// profileDir is where the state is that profiles begin with, "" for none.
+func (c *collection) profileDir() string {
+	if !c.bundle.WarmProfile {
+		return ""
+	}
+	return filepath.Join(c.w.opts.Home, shardproto.WarmProfile)
 }
 
 func (c *collection) close(s client.Session) {

@@ -61,6 +61,9 @@ type Batch struct {
 	Trials int
 	// EvidenceDir exists, is empty and 0700; what a client writes there comes back with the results.
 	EvidenceDir string
+	// ProfileDir is app state that a client's fresh profile is to begin with, "" for none. A client that
+	// knows of no such thing leaves it alone.
+	ProfileDir string
 }
 
 // Server is one MCP server of the variant, resolved for this shard.

@@ -85,6 +85,9 @@ func (s *batch) enter(ctx context.Context) (err error) {
 	if s.profile, err = newProfile(s.client.opts.Home); err != nil {
 		return err
 	}
+	if err := s.warm(); err != nil {
+		return err
+	}
 	s.env = newEnvironment(s.profile, s.desktop.Env(), s.settings.Env)
 	return s.env.check()
 }

@@ -14,8 +14,9 @@ const nowhere = "http://127.0.0.1:9/v1"
 
 // Inspect starts the app in a fresh profile of its own, with no way to a model and no MCP servers, and
 // sees what of the driver's table it still shows. An error means that it didn't come to that; what the
-// app did or didn't show is in the Inspection.
-func (c *Client) Inspect(ctx context.Context, surface driver.Surface) (_ driver.Inspection, err error) {
+// app did or didn't show is in the Inspection. If it came to its composer, the state that it has then is
+// written to the folder save, unless that is "".
+func (c *Client) Inspect(ctx context.Context, surface driver.Surface, save string) (_ driver.Inspection, err error) {
 	if err := checkProgram(c.opts.AppPath); err != nil {
 		return driver.Inspection{}, err
 	}
@@ -32,7 +33,11 @@ func (c *Client) Inspect(ctx context.Context, surface driver.Surface) (_ driver.
 	if err := s.startApp(ctx); err != nil {
 		return driver.Inspection{}, s.clean(err)
 	}
-	return s.inspect(ctx)
+	found, err := s.inspect(ctx)
+	if err != nil || !found.Ready || save == "" {
+		return found, err
+	}
+	return found, errors.Join(s.stopApp(ctx), s.saveState(save))
 }
 
 // inspect has the window inspected, unless the app, the desktop or the keyring is lost on the way.

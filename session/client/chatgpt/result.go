@@ -152,6 +152,9 @@ func (s *batch) lifecycle() map[string]any {
 		"recoveryCount": l.recoveries, "recoveryDurationMs": l.recovery.Milliseconds(),
 		"nativeSetup": s.prepared, "nativeReadiness": s.readiness, "events": append([]event{}, l.events...),
 	}
+	if s.batch.ProfileDir != "" {
+		m["profile"] = "warm"
+	}
 	if l.screenshot != "" {
 		m["prepareScreenshot"] = l.screenshot
 	}

@@ -89,6 +89,7 @@ func run(c Config, sc scenario.Scenario, in *instance, profile, home string) (in
 	crashed := make(chan struct{}, 1)
 	s := newStage()
 	s.life, s.home, s.storage = life, home, openStorage
+	s.state = filepath.Join(profile, "first-run-done")
 	s.journal = &journal{path: journalPath(sc, home)}
 	s.engine = engine.New(codexPath(), c.Stderr, s.lost)
 	s.crash = func(how scenario.Crash) { crash(how, s.journal, crashed) }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 // before had under way: run counts them, and what belongs to another run does nothing.
 type stage struct {
 	journal *journal
+	state   string // a file of the profile that says that the first run is over
 	engine  *engine.Engine
 	storage func(context.Context, func(error)) error // opens the keyring, and tells what is in the way
 	crash   func(scenario.Crash)
@@ -63,7 +65,7 @@ func (s *stage) start(sc scenario.Scenario, held bool) <-chan struct{} {
 	s.sc, s.passed, s.screens = sc, nil, nil
 	s.moving, s.handoffs, s.path, s.model = false, 0, s.home, ""
 	s.held, s.told = "", false
-	for _, screen := range sc.Screens {
+	for _, screen := range s.toCome(sc) {
 		s.screens = append(s.screens, screen)
 		if screen.Twice {
 			s.screens = append(s.screens, screen)
@@ -152,8 +154,21 @@ func (s *stage) back() {
 	s.advance()
 }
 
+// toCome are a scenario's screens, none if the profile remembers them.
+func (s *stage) toCome(sc scenario.Scenario) []scenario.Screen {
+	if _, err := os.Stat(s.state); sc.Remember && err == nil {
+		return nil
+	}
+	return sc.Screens
+}
+
 // arrive shows the main screen, for the first time.
 func (s *stage) arrive() {
+	if s.sc.Remember {
+		if err := os.WriteFile(s.state, nil, 0o600); err != nil {
+			s.journal.log(entry{Event: "failed", Run: s.run, Text: err.Error()})
+		}
+	}
 	s.showMain("", s.sc.Main.Crash)
 	if ms := s.sc.Main.SetupRouteMS; ms > 0 {
 		s.after(s.run, ms, func() {

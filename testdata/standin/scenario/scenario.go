@@ -51,6 +51,8 @@ type Scenario struct {
 	Besides Besides `json:"besides,omitempty"`
 	// Surface is what the app shows at first; "" is Work.
 	Surface Surface `json:"surface,omitempty"`
+	// Remember keeps in the profile that the screens before the main one were passed: they don't come again.
+	Remember bool `json:"remember,omitempty"`
 	// Labels are what controls say instead, by their names in labels.json, as in a later version.
 	Labels  map[string]string `json:"labels,omitempty"`
 	Main    Main              `json:"main,omitzero"`
