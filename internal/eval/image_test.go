@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/berth-run/berth/backends"
 	"github.com/berth-run/berth/image"
 	"github.com/berth-run/berth/internal/evalconfig/evalconfigtest"
 	"github.com/berth-run/berth/internal/runner"
@@ -94,5 +95,18 @@ func TestSetupStops(t *testing.T) {
 	}
 	if _, err := e.Image(t.Context(), "localhost/new"); err == nil {
 		t.Error("the engine has the image")
+	}
+}
+
+// TestAppVersion: another version of the app than is meant is said before anything runs.
+func TestAppVersion(t *testing.T) {
+	img := backends.Image{Ref: "app:1", Labels: map[string]string{image.LabelPackage: "chatgpt", image.LabelPackageVersion: "26.1"}}
+	for want, text := range map[string]string{"": "", "26.1": "", "26.2": "chatgptVersion=26.2 was asked for, and app:1 has chatgpt 26.1"} {
+		if err := checkAppVersion(img, want); (err == nil) != (text == "") || err != nil && (!errors.Is(err, ErrImage) || !strings.Contains(err.Error(), text)) {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
+	if err := checkAppVersion(backends.Image{Ref: "codex:1"}, "26.1"); !errors.Is(err, ErrImage) || !strings.Contains(err.Error(), "no app from a package") {
+		t.Error(err)
 	}
 }

@@ -34,7 +34,7 @@ func (r *Run) newRoom(log *progress) *room {
 			return memory.Free, err
 		},
 		Waits: func(room int, why string) {
-			log.printf("there is memory for %d of %d shards (%s): the others start when there is more; --runner-option memory= and shards= choose otherwise", room, len(r.Bundles), why)
+			log.printf("there is memory for %d of %d shards (%s): the others start when there is more; --runner-option memory= and shards= choose otherwise", room, max(1, len(r.Bundles)), why)
 		},
 	}
 	return m
