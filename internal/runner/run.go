@@ -82,9 +82,8 @@ type common struct {
 // once, those to be kept too.
 func (r *Run) Do(ctx context.Context) Outcome {
 	log := newProgress(r.Progress, r.Secrets)
-	drained, stop := closed(r.Drain)
+	c, stop := r.common(ctx, log, r.Drain)
 	defer stop()
-	c := r.common(ctx, log, drained)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	out := Outcome{Shards: make([]ShardOutcome, len(r.Bundles))}
@@ -103,11 +102,13 @@ func (r *Run) Do(ctx context.Context) Outcome {
 	return out
 }
 
-func (r *Run) common(forced context.Context, log *progress, drained context.Context) *common {
-	return &common{
-		Run: r, log: log, stops: newStops(log), places: newQuota(r.Limits), room: r.newRoom(log),
-		drained: drained, forced: forced,
+// common is for shards that end at once with ctx, and gracefully with drained.
+func (r *Run) common(ctx context.Context, log *progress, drained <-chan struct{}) (_ *common, stop func()) {
+	c := &common{
+		Run: r, log: log, stops: newStops(log), places: newQuota(r.Limits), room: r.newRoom(log), forced: ctx,
 	}
+	c.drained, stop = closed(drained)
+	return c, stop
 }
 
 // fatal tells a failure that every other shard of the run would meet as well. That the model can't be

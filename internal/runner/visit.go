@@ -12,13 +12,12 @@ import (
 // any other is. What is wrong is in the outcome's Err.
 func (r *Run) Visit(ctx context.Context, use func(context.Context, channel.Shard) error) ShardOutcome {
 	log := newProgress(r.Progress, r.Secrets)
-	drained, stop := closed(r.Drain)
+	c, stop := r.common(ctx, log, r.Drain)
 	defer stop()
-	c := r.common(ctx, log, drained)
 	s := newShard(c, &shardproto.Bundle{Shard: shardproto.Shard{Count: 1}})
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(drained, func() { cancel(errVisitCut) })()
+	defer context.AfterFunc(c.drained, func() { cancel(errVisitCut) })()
 	err := s.inContainer(ctx, func(sh backends.Shard) error {
 		return s.linked(ctx, sh, func(ctx context.Context, l channel.Shard) error {
 			if err := s.out.Steps.time("selfcheck", func() error { return s.selfCheck(ctx, l) }); err != nil {
