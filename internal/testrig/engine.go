@@ -88,6 +88,8 @@ func (e *Containerd) launch(cmd *exec.Cmd) {
 root = %q
 state = %q
 disabled_plugins = ["io.containerd.grpc.v1.cri"]
+[debug]
+  level = "warn"
 [grpc]
   address = %q
 `, e.path("root"), e.path("state"), e.address)
