@@ -4,17 +4,21 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 
-	"github.com/berth-run/berth/backends"
 	"github.com/blang/semver/v4"
 	"github.com/containers/podman/v5/pkg/bindings"
+
+	"github.com/berth-run/berth/backends"
 )
 
 // apiVersion is the newest that this package was written against. Podman answers an older server's
@@ -39,6 +43,8 @@ type client struct {
 	base string
 	// version is the server's.
 	version semver.Version
+	// revive, if set, starts an engine again that couldn't be dialed.
+	revive func(context.Context) error
 }
 
 func newClient(conn *bindings.Connection, version semver.Version) *client {
@@ -96,11 +102,7 @@ func (c *client) do(ctx context.Context, method, path string, q url.Values, in, 
 }
 
 func (c *client) send(ctx context.Context, method, path string, q url.Values, in, out any) error {
-	req, err := c.request(ctx, method, path, q, in)
-	if err != nil {
-		return err
-	}
-	resp, err := c.conn.Client.Do(req)
+	resp, err := c.exchange(ctx, method, path, q, in)
 	if err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -122,6 +124,25 @@ func (c *client) send(ctx context.Context, method, path string, q url.Values, in
 		return fmt.Errorf("podman: %s %s: reading the answer: %w", method, path, err)
 	}
 	return nil
+}
+
+// exchange sends a request and gives the answer, of an engine that is started again where it has to be.
+func (c *client) exchange(ctx context.Context, method, path string, q url.Values, in any) (*http.Response, error) {
+	req, err := c.request(ctx, method, path, q, in)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.conn.Client.Do(req)
+	if _, upload := in.(io.Reader); upload || !undialed(err) || c.revive == nil {
+		return resp, err
+	}
+	if err := c.revive(ctx); err != nil {
+		return nil, err
+	}
+	if req, err = c.request(ctx, method, path, q, in); err != nil {
+		return nil, err
+	}
+	return c.conn.Client.Do(req)
 }
 
 func receive(body io.Reader, out any) error {
@@ -159,7 +180,25 @@ func (c *client) request(ctx context.Context, method, path string, q url.Values,
 }
 
 // dial opens a connection of its own, for a request that takes it over.
-func (c *client) dial(ctx context.Context) (net.Conn, error) { return c.conn.GetDialer(ctx) }
+func (c *client) dial(ctx context.Context) (net.Conn, error) {
+	conn, err := c.conn.GetDialer(ctx)
+	if undialed(err) && c.revive != nil {
+		if err = c.revive(ctx); err == nil {
+			conn, err = c.conn.GetDialer(ctx)
+		}
+	}
+	return conn, err
+}
+
+// hungUp tells that an engine ended under a request, of which it isn't known whether it took effect.
+func hungUp(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// undialed tells that nobody listens any more: nothing was sent.
+func undialed(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist)
+}
 
 func readError(method, path string, resp *http.Response) error {
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))

@@ -10,9 +10,10 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/berth-run/berth/backends"
 	"github.com/blang/semver/v4"
 	"github.com/containers/podman/v5/pkg/bindings"
+
+	"github.com/berth-run/berth/backends"
 )
 
 // TestNoAnswer: an engine that takes a request and never answers ends it, with what to look at.

@@ -105,6 +105,8 @@ func (s *shard) killExec(ctx context.Context, id string, cause error) error {
 type execSession struct {
 	shard *shard
 	id    string
+	// life is of the service that has the exec's streams.
+	life int
 }
 
 // run starts the session, carries its stdio and gives its exit status. When ctx ends or an output
@@ -131,8 +133,15 @@ func (e *execSession) run(ctx context.Context, p backends.Process, kill func(err
 	go func() { copied <- demux(stream, p.Stdout, p.Stderr) }()
 	select {
 	case err = <-copied:
+		var code int
 		if err == nil {
-			return e.status(ctx)
+			if code, err = e.status(ctx); err == nil && !e.orphaned() {
+				return code, nil
+			}
+			if !e.orphaned() {
+				return 0, err
+			}
+			err = errOrphaned
 		}
 		copied <- err
 		err = fmt.Errorf("exec of %s: %w", p.Args[0], err)
@@ -153,15 +162,23 @@ func (e *execSession) run(ctx context.Context, p backends.Process, kill func(err
 func (e *execSession) ended(ctx context.Context, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
 	defer cancel()
+	e.life = e.shard.backend.service.life()
 	if _, err := e.status(ctx); errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%w (and its process still runs in shard %.12s)", cause, e.shard.id)
 	}
 	return cause // ended, or gone with its shard
 }
 
+// errOrphaned is an exec's whose service ended before it: nobody has its streams any more.
+var errOrphaned = fmt.Errorf("%w: Podman ended and was started again", backends.ErrUnavailable)
+
+// orphaned tells that the service that had the streams is gone, and another has taken its place.
+func (e *execSession) orphaned() bool { return e.life != e.shard.backend.service.life() }
+
 // attach starts the session and takes the connection over.
 func (e *execSession) attach(ctx context.Context) (*execStream, error) {
 	conn, err := e.shard.backend.api.dial(ctx)
+	e.life = e.shard.backend.service.life()
 	if err != nil {
 		return nil, fmt.Errorf("podman: dialing for an exec: %w", err)
 	}
@@ -211,7 +228,7 @@ func (e *execSession) status(ctx context.Context) (int, error) {
 		if err := e.shard.backend.api.get(ctx, route("/exec/%s/json", e.id), nil, &r); err != nil {
 			return 0, e.shard.wrap(err)
 		}
-		if !r.Running {
+		if !r.Running || e.orphaned() {
 			return r.ExitCode, nil
 		}
 		if err := sleep(ctx, exitPoll); err != nil {

@@ -50,8 +50,8 @@ var _ backends.Backend = (*Backend)(nil)
 
 // New connects to a Podman: Options.URL if it's set; else $CONTAINER_HOST if that is; else what
 // listens on $XDG_RUNTIME_DIR/podman/podman.sock; else, on macOS, the Podman machine and then the
-// default of `podman system connection`; elsewhere a `podman system service` of its own, which ends
-// with Close or with this process, however that ends. The first two are meant: if they fail nothing
+// default of `podman system connection`; elsewhere a `podman system service` of its own, which is started
+// again when it has ended by itself, and ends with Close or with this process, however that ends. The first two are meant: if they fail nothing
 // else is tried.
 //
 // ErrUnavailable tells everything that was tried, ErrUnsupported what the engine lacks.
@@ -67,6 +67,9 @@ func New(ctx context.Context, o Options) (*Backend, error) {
 		return nil, err
 	}
 	b := &Backend{api: found.client, service: found.service, slots: make(chan struct{}, o.Parallel)}
+	if b.service != nil {
+		b.api.revive = b.service.revive
+	}
 	if err := b.learn(ctx, found.remote); err != nil {
 		_ = b.Close()
 		return nil, err

@@ -2,26 +2,42 @@ package podman
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/berth-run/berth/backends"
 )
 
-// service is a `podman system service` that is our own child. A nil one is none.
+// service is a `podman system service` of our own. When it has ended by itself, what it is asked next
+// starts it again, in the same place. A nil one is none.
 type service struct {
 	socket string
 	dir    string
-	cmd    *exec.Cmd
-	// alive is our end of a pipe; when it closes, by stop or by our death, the service ends.
+	env    []string
+
+	mu      sync.Mutex
+	child   *child
+	lives   int // how often it was started
+	stopped bool
+}
+
+// child is one life of a service, our own child process.
+type child struct {
+	cmd *exec.Cmd
+	// alive is our end of a pipe; when it closes, by end or by our death, the service ends.
 	alive  *os.File
 	stderr *tail
 	// ended is closed when the child has been waited for; err says how it went.
 	ended chan struct{}
 	err   error
-	once  sync.Once
 }
 
 // stop ends the service and waits for it. It may be called more than once.
@@ -29,22 +45,73 @@ func (s *service) stop() error {
 	if s == nil {
 		return nil
 	}
-	var err error
-	s.once.Do(func() {
-		_ = s.alive.Close()
-		<-s.ended
-		err = os.RemoveAll(s.dir)
-	})
-	return err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return nil
+	}
+	s.stopped = true
+	s.child.end()
+	return os.RemoveAll(s.dir)
+}
+
+func (c *child) end() {
+	_ = c.alive.Close()
+	<-c.ended
+}
+
+// life is a number that is another after each start.
+func (s *service) life() int {
+	if s == nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lives
+}
+
+// revive starts the service again, when it doesn't listen any more. Whoever comes first does it for all.
+func (s *service) revive(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return fmt.Errorf("%w: berth has ended its `podman system service`", backends.ErrUnavailable)
+	}
+	if c, err := net.Dial("unix", s.socket); err == nil {
+		return c.Close()
+	}
+	s.child.end()
+	if err := s.start(ctx); err != nil {
+		return fmt.Errorf("%w: starting Podman again, which had ended: %w", backends.ErrUnavailable, err)
+	}
+	return nil
+}
+
+// start makes the service's folder and starts a child that listens there, or leaves neither.
+func (s *service) start(ctx context.Context) error {
+	if err := os.Mkdir(s.dir, 0o700); err != nil && !os.IsExist(err) {
+		return err
+	}
+	c, err := s.spawn()
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(s.dir))
+	}
+	s.child = c
+	s.lives++
+	if err := s.listening(ctx); err != nil {
+		c.end()
+		return errors.Join(err, os.RemoveAll(s.dir))
+	}
+	return nil
 }
 
 // failure is what the service said before it ended by itself.
-func (s *service) failure() string {
-	if text := inOneLine(s.stderr.String()); text != "" {
+func (c *child) failure() string {
+	if text := inOneLine(c.stderr.String()); text != "" {
 		return text
 	}
-	if s.err != nil {
-		return s.err.Error()
+	if c.err != nil {
+		return c.err.Error()
 	}
 	return "ended without a word"
 }

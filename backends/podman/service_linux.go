@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -71,12 +72,9 @@ func startService(ctx context.Context) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := spawn(dir, env)
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	if err := s.listening(ctx); err != nil {
-		return nil, errors.Join(err, s.stop())
+	s := &service{socket: filepath.Join(dir, "podman.sock"), dir: dir, env: env}
+	if err := s.start(ctx); err != nil {
+		return nil, err
 	}
 	return s, nil
 }
@@ -85,35 +83,29 @@ func startService(ctx context.Context) (*service, error) {
 // With a collection at each few MiB that is most of what its copying costs.
 var calmGC = []string{"GOGC=800"}
 
-func spawn(dir string, env []string) (*service, error) {
+func (s *service) spawn() (*child, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	s := &service{
-		socket: filepath.Join(dir, "podman.sock"),
-		dir:    dir,
-		alive:  w,
-		stderr: new(tail),
-		ended:  make(chan struct{}),
-	}
-	s.cmd = exec.Command("/bin/sh", "-c", supervisor, "berth-podman", s.socket, unixURL(s.socket))
-	s.cmd.Env = append(append(env, noBus(env, dir)...), calmGC...)
-	s.cmd.Stderr = s.stderr
-	s.cmd.ExtraFiles = []*os.File{r}
+	c := &child{alive: w, stderr: new(tail), ended: make(chan struct{})}
+	c.cmd = exec.Command("/bin/sh", "-c", supervisor, "berth-podman", s.socket, unixURL(s.socket))
+	c.cmd.Env = slices.Concat(s.env, noBus(s.env, s.dir), calmGC)
+	c.cmd.Stderr = c.stderr
+	c.cmd.ExtraFiles = []*os.File{r}
 	// A group of its own: the terminal's Ctrl-C is for us, who still need the engine to clean up.
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// The pause process, which outlives the service, holds its stderr.
-	s.cmd.WaitDelay = 100 * time.Millisecond
-	if err := s.cmd.Start(); err != nil {
+	c.cmd.WaitDelay = 100 * time.Millisecond
+	if err := c.cmd.Start(); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	go func() {
-		s.err = s.cmd.Wait()
-		close(s.ended)
+		c.err = c.cmd.Wait()
+		close(c.ended)
 	}()
-	return s, nil
+	return c, nil
 }
 
 // listening waits until the socket takes a connection.
@@ -125,8 +117,8 @@ func (s *service) listening(ctx context.Context) error {
 			return c.Close()
 		}
 		select {
-		case <-s.ended:
-			return fmt.Errorf("`podman system service` failed: %s", s.failure())
+		case <-s.child.ended:
+			return fmt.Errorf("`podman system service` failed: %s", s.child.failure())
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-time.After(5 * time.Millisecond):

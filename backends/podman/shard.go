@@ -132,7 +132,7 @@ func (s *shard) remove(ctx context.Context) error {
 		if err == nil || isNotFound(err) {
 			return s.reap()
 		}
-		if statusOf(err) == 0 || isLocked(err) || i == retries {
+		if statusOf(err) == 0 && !hungUp(err) || isLocked(err) || i == retries {
 			return fmt.Errorf("shard %.12s is left on the engine: %w", s.id, explain(err))
 		}
 		_ = s.backend.api.post(ctx, route("/containers/%s/kill", s.id), url.Values{"signal": {"SIGKILL"}}, nil, nil)

@@ -20,6 +20,8 @@ const (
 	keepWithin = 5 * time.Second
 	// keepAliveMost is the longest time between two signs of life on a link.
 	keepAliveMost = 10 * time.Second
+	// awaitAgain is how long an engine that can't be asked for a shard's end is left alone.
+	awaitAgain = time.Second
 	// endWithin is how long the engine may take to say that a shard has ended whose link is lost.
 	endWithin = 2 * time.Second
 )
@@ -135,7 +137,7 @@ func (s *shard) linked(ctx context.Context, sh backends.Shard, use func(context.
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if st, err := sh.Wait(alive); err == nil {
+		if st, err := s.await(alive, sh); err == nil {
 			cancel(shardEnded(st, s.Options.Deadman))
 		}
 	}()
@@ -165,6 +167,21 @@ func (s *shard) linked(ctx context.Context, sh backends.Shard, use func(context.
 		s.leave(ctx, l, err)
 	}
 	return err
+}
+
+// await waits for PID 1's end, through an engine that is down for a while, too.
+func (s *shard) await(ctx context.Context, sh backends.Shard) (backends.ExitStatus, error) {
+	for {
+		st, err := sh.Wait(ctx)
+		if err == nil || errors.Is(err, backends.ErrNotFound) {
+			return st, err
+		}
+		select {
+		case <-ctx.Done():
+			return st, err
+		case <-time.After(awaitAgain):
+		}
+	}
 }
 
 func (s *shard) channelOptions(ctx context.Context, sh backends.Shard) channel.Options {
