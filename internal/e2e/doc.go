@@ -2,5 +2,5 @@
 // real rootless Podman, a real image and the real Codex in it. Only the model is a script. What a
 // single package can prove is tested there; here is what needs all of them. Nothing imports it.
 //
-// What an engine can do to a run, on each engine, is in package faults.
+// What goes by the engine is in package engines.
 package e2e

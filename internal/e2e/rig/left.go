@@ -2,53 +2,15 @@ package rig
 
 import (
 	"bytes"
-	"encoding/json"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 )
-
-// Shard is a run's container as Podman's own command tells it, independently of berth.
-type Shard struct {
-	ID     string
-	State  string
-	Pid    int // of PID 1 on the host
-	Labels map[string]string
-}
-
-// PodmanDo runs Podman's command.
-func PodmanDo(t *testing.T, args ...string) string {
-	t.Helper()
-	out, err := exec.Command("podman", args...).Output()
-	if err != nil {
-		t.Fatalf("podman %s: %v", strings.Join(args, " "), err)
-	}
-	return strings.TrimSpace(string(out))
-}
-
-// Shards are the containers of a run.
-func Shards(t *testing.T, runID string) []Shard {
-	t.Helper()
-	var out []Shard
-	raw := PodmanDo(t, "ps", "--all", "--no-trunc", "--format", "json", "--filter", "label=run.berth.run="+runID)
-	if err := json.Unmarshal([]byte(raw), &out); err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-// RemoveShards takes a run's containers away by Podman's own command, for tests that leave some.
-func RemoveShards(t *testing.T, runID string) {
-	t.Helper()
-	for _, s := range Shards(t, runID) {
-		PodmanDo(t, "rm", "--force", "--time", "0", s.ID)
-	}
-}
 
 // Running gives the one run that is under way and its containers.
 func (p *Project) Running() (runID string, _ []Shard) {
@@ -58,7 +20,7 @@ func (p *Project) Running() (runID string, _ []Shard) {
 		p.T.Fatal("no run has a folder")
 	}
 	runID = filepath.Base(runs[len(runs)-1])
-	return runID, Shards(p.T, runID)
+	return runID, p.Engine.Shards(p.T, runID)
 }
 
 // NothingLeft checks that nothing of the project's runs is left on this machine: no container, no
@@ -67,7 +29,7 @@ func (p *Project) NothingLeft() {
 	p.T.Helper()
 	var ids []string
 	for _, dir := range p.Runs() {
-		if left := Shards(p.T, filepath.Base(dir)); len(left) > 0 {
+		if left := p.Engine.Shards(p.T, filepath.Base(dir)); len(left) > 0 {
 			p.T.Errorf("containers are left: %+v", left)
 		}
 		if r := record(p.T, dir).Runner; r != nil {
@@ -85,20 +47,9 @@ func (p *Project) NoTrace(containers ...string) {
 	for _, pid := range p.Processes(containers) {
 		p.T.Errorf("process %d is left: %s", pid, cmdline(pid))
 	}
-	mounts := PodmanDo(p.T, "unshare", "cat", "/proc/self/mountinfo")
-	root := PodmanDo(p.T, "info", "--format", "{{.Store.GraphRoot}} {{.Store.RunRoot}}")
-	for _, id := range containers {
-		if id == "" {
-			continue
-		}
-		if strings.Contains(mounts, id) {
-			p.T.Errorf("a mount of %s is left:\n%s", id, mounts)
-		}
-		for _, dir := range strings.Fields(root) {
-			if _, err := os.Stat(filepath.Join(dir, "overlay-containers", id)); err == nil {
-				p.T.Errorf("%s of %s is left", dir, id)
-			}
-		}
+	containers = slices.DeleteFunc(containers, func(id string) bool { return id == "" })
+	for _, left := range p.Engine.Left(p.T, containers) {
+		p.T.Errorf("left: %s", left)
 	}
 	p.noFiles()
 }
@@ -113,7 +64,7 @@ func (p *Project) noFiles() {
 	for _, e := range left {
 		p.T.Errorf("temporary file %s is left", e.Name())
 	}
-	dirs, err := filepath.Glob(filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "berth-*"))
+	dirs, err := filepath.Glob(filepath.Join(p.Engine.runtimeDir(), "berth-podman-*"))
 	if err != nil {
 		p.T.Fatal(err)
 	}
@@ -157,7 +108,7 @@ func (p *Project) Processes(containers []string) []int {
 	if err != nil {
 		p.T.Fatal(err)
 	}
-	pause := pausePID()
+	pause := pausePID(p.Engine.runtimeDir())
 	var pids []int
 	for _, dir := range dirs {
 		pid, err := strconv.Atoi(filepath.Base(dir))
@@ -181,20 +132,20 @@ func cmdline(pid int) string {
 	return strings.ReplaceAll(strings.TrimRight(string(b), "\x00"), "\x00", " ")
 }
 
-func pausePID() int {
-	b, _ := os.ReadFile(filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "libpod/tmp/pause.pid"))
+func pausePID(runtimeDir string) int {
+	b, _ := os.ReadFile(filepath.Join(runtimeDir, "libpod/tmp/pause.pid"))
 	pid, _ := strconv.Atoi(strings.TrimSpace(string(b)))
 	return pid
 }
 
-// OnlyShardsLeft checks that nothing is left but containers with what Podman runs for these.
+// OnlyShardsLeft checks that nothing is left but containers with what the engine runs for these.
 func (p *Project) OnlyShardsLeft() {
 	p.T.Helper()
 	var left []string
 	Eventually(func() bool {
 		left = nil
 		for _, pid := range p.Processes(nil) {
-			if line := cmdline(pid); !strings.Contains(line, "conmon") {
+			if line := cmdline(pid); !strings.Contains(line, p.Engine.Monitor()) {
 				left = append(left, line)
 			}
 		}
@@ -204,4 +155,20 @@ func (p *Project) OnlyShardsLeft() {
 		p.T.Errorf("left: %s", line)
 	}
 	p.noFiles()
+}
+
+// NothingOn checks that an engine of the test's own has nothing but its images.
+func NothingOn(t *testing.T, e Engine) {
+	t.Helper()
+	var left []string
+	Eventually(func() bool {
+		left = e.LeftInAll(t)
+		return len(left) == 0
+	})
+	for _, l := range left {
+		t.Errorf("left on the engine: %s", l)
+	}
+	if len(left) > 0 {
+		e.Clear(t) // the next test has its own
+	}
 }

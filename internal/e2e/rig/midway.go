@@ -20,7 +20,13 @@ type Midway struct {
 // RunMidway is Midway of a project of its own.
 func RunMidway(t *testing.T, options ...string) Midway {
 	t.Helper()
-	return NewProject(t, SayCases("first", "second", "third")).Midway(options...)
+	return use(t).Midway(t, options...)
+}
+
+// Midway is Midway of a project of its own.
+func (tools Tools) Midway(t *testing.T, options ...string) Midway {
+	t.Helper()
+	return tools.Project(t, SayCases("first", "second", "third")).Midway(options...)
 }
 
 // Midway starts the run of a project with the cases first, second and third.
@@ -68,4 +74,23 @@ func (r Result) Ended(t *testing.T, first, second, third string) {
 	if got := r.Outcomes(t); !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
+}
+
+// AskedOnce checks that the model was asked once for each of these cases.
+func (m Midway) AskedOnce(cases ...string) {
+	m.T.Helper()
+	for _, id := range cases {
+		if n := m.Gate.Asked("say " + id); n != 1 {
+			m.T.Errorf("%q was asked %d times", id, n)
+		}
+	}
+}
+
+// Channel gives the process that the shard's link is exec'd as: a child of the engine's monitor, not of
+// PID 1.
+func (m Midway) Channel() int {
+	m.T.Helper()
+	return find(m.T, "the shard's channel", func(pid int, parents map[int]int) bool {
+		return ArgumentsHold(pid, "berth-worker channel") && ArgumentsHold(parents[pid], m.Engine.Monitor(), m.Shard.ID)
+	})
 }

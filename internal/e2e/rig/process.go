@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -64,7 +65,7 @@ func (p *Project) commandTo(stdout *os.File, args ...string) *Command {
 	c := &Command{Project: p, done: make(chan struct{}), grown: make(chan struct{})}
 	c.Cmd = exec.Command(p.Berth, args...)
 	c.Cmd.Dir = p.dir
-	c.Cmd.Env = Environment(append([]string{p.mark, "TMPDIR=" + p.Path("tmp")}, p.Env...)...)
+	c.Cmd.Env = Environment(slices.Concat([]string{p.mark, "TMPDIR=" + p.Path("tmp")}, p.Engine.Env(), p.Env)...)
 	c.Cmd.Stdout = &c.stdout
 	if stdout != nil {
 		c.Cmd.Stdout = stdout
@@ -97,6 +98,12 @@ func (p *Project) commandTo(stdout *os.File, args ...string) *Command {
 func (p *Project) BerthDo(args ...string) Result {
 	p.T.Helper()
 	return p.command(args...).Wait()
+}
+
+// OnEngine runs one of berth's commands for an engine to its end.
+func (p *Project) OnEngine(command string, args ...string) Result {
+	p.T.Helper()
+	return p.BerthDo(append([]string{command, "--runner", p.Engine.Runner()}, args...)...)
 }
 
 func (c *Command) read(stderr io.Reader) {

@@ -65,15 +65,6 @@ func ProcessIn(t *testing.T, s Shard, words ...string) int {
 	})
 }
 
-// ChannelOf gives the process that a shard's link is exec'd as: a child of an exec's conmon, not of
-// PID 1.
-func ChannelOf(t *testing.T, s Shard) int {
-	t.Helper()
-	return find(t, "the shard's channel", func(pid int, parents map[int]int) bool {
-		return ArgumentsHold(pid, "berth-worker channel") && ArgumentsHold(parents[pid], "conmon", s.ID)
-	})
-}
-
 // Parent gives the parent of a process that has one.
 func Parent(t *testing.T, pid int) int {
 	t.Helper()

@@ -30,6 +30,10 @@ type Project struct {
 	T *testing.T
 	Tools
 	dir string
+	// Config is the eval that is run; the project's own, if it isn't set anew.
+	Config string
+	// Out is the folder for results, in the project unless it's set anew.
+	Out string
 	// Env is added to the environment of each command; options are runner options of each run.
 	Env     []string
 	Options []string
@@ -62,7 +66,8 @@ func (tools Tools) Project(t *testing.T, cases []Object, change ...func(eval Obj
 	for _, f := range change {
 		f(eval)
 	}
-	p.writeJSON("eval.json", eval)
+	p.Out = p.Path("out")
+	p.Config = p.writeJSON("eval.json", eval)
 	p.writeJSON("cases.json", Object{"name": "cases", "cases": cases})
 	if err := os.Mkdir(p.Path("tmp"), 0o700); err != nil {
 		t.Fatal(err)
@@ -96,6 +101,7 @@ func IdsOn(shard, shards, n int) []string {
 	return ids
 }
 
+// Path is of a file in the project.
 func (p *Project) Path(name string) string { return filepath.Join(p.dir, name) }
 
 // Write puts a file into the project and gives its path.
@@ -118,7 +124,7 @@ func (p *Project) writeJSON(name string, v any) string {
 
 // runArgs is the command line of a run, with args at its end.
 func (p *Project) runArgs(args ...string) []string {
-	all := []string{"run", "--config", p.Path("eval.json"), "--output-dir", p.Path("out")}
+	all := []string{"run", "--runner", p.Engine.Runner(), "--config", p.Config, "--output-dir", p.Out}
 	for _, o := range p.Options {
 		all = append(all, "--runner-option", o)
 	}
@@ -140,7 +146,7 @@ func (p *Project) Rehearse(script string, args ...string) Result {
 // Runs are the folders of the project's runs, oldest first.
 func (p *Project) Runs() []string {
 	p.T.Helper()
-	dirs, err := filepath.Glob(p.Path("out/runs/*"))
+	dirs, err := filepath.Glob(filepath.Join(p.Out, "runs/*"))
 	if err != nil {
 		p.T.Fatal(err)
 	}

@@ -29,7 +29,8 @@ const Image = "localhost/berth-e2e:test"
 type Tools struct {
 	Berth   string
 	overlay string
-	// Limits tells that this host's engine applies a shard's limits.
+	// Engine is what runs are on; Limits tells that it applies a shard's limits.
+	Engine Engine
 	Limits bool
 }
 
@@ -92,13 +93,7 @@ func setUp() error {
 	if err := WithoutImage(); err != nil {
 		return err
 	}
-	cmd := exec.Command(Prepared.Berth, "runner", "setup", "podman", "--config", InModule("testdata/sample/codex.json"),
-		"--runner-option", "overlay="+Prepared.overlay, "--name", Image)
-	cmd.Env = Environment()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
-	}
-	return nil
+	return Prepared.makeImage()
 }
 
 // WithoutImage prepares what a test needs that has an image of its own.
@@ -115,8 +110,7 @@ var WithoutImage = sync.OnceValue(func() error {
 	if err != nil {
 		return err
 	}
-	c := info.Capabilities
-	Prepared.Limits = c.MemoryLimit && c.PidsLimit && c.CPUWeight
+	Prepared.Engine, Prepared.Limits = Podman{}, enforces(info)
 	return nil
 })
 

@@ -47,7 +47,7 @@ func (p *Project) CheckSchemas() map[string]int {
 // eachJSON visits the JSON files of the project's results.
 func (p *Project) eachJSON(visit func(path string, body []byte)) {
 	p.T.Helper()
-	err := filepath.WalkDir(p.Path("out"), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(p.Out, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".json" {
 			return err
 		}

@@ -1,4 +1,4 @@
-package e2e
+package engines
 
 import (
 	"path/filepath"
@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/berth-run/berth/internal/e2e/rig"
+	"github.com/berth-run/berth/internal/shardproto"
 )
 
-// TestCoordinatorKilled: what a killed berth leaves is found by name of its run, told by ps and by a
+// coordinatorKilled: what a killed berth leaves is found by name of its run, told by ps and by a
 // dry sweep, and removed by the next run's start; here by the one that resumes it.
-func TestCoordinatorKilled(t *testing.T) {
-	m := rig.UseAlone(t).Project(t, rig.SayCases("first", "second", "third")).Midway()
+func coordinatorKilled(t *testing.T, tools rig.Tools) {
+	m := tools.Midway(t)
 	runID, _ := m.Running()
 	if len(m.Processes(nil)) == 0 {
 		t.Fatal("no process carries the mark, so none would be found to be left")
@@ -21,13 +22,13 @@ func TestCoordinatorKilled(t *testing.T) {
 	m.Run.Wait()
 	m.OnlyShardsLeft()
 
-	if ps := m.BerthDo("ps"); !rig.HasLine(ps.Stdout, runID, "running", "dead", "false") {
+	if ps := m.OnEngine("ps"); !rig.HasLine(ps.Stdout, runID, "running", "dead", "false") {
 		t.Errorf("ps:\n%s", ps.Stdout)
 	}
-	if dry := m.BerthDo("sweep", "--dry-run"); dry.Status != 0 || !rig.HasLine(dry.Stdout, "would remove", runID) {
+	if dry := m.OnEngine("sweep", "--dry-run"); dry.Status != 0 || !rig.HasLine(dry.Stdout, "would remove", runID) {
 		t.Errorf("dry sweep, status %d:\n%s", dry.Status, dry.Stdout)
 	}
-	if left := rig.Shards(t, runID); len(left) != 1 || left[0].State != "running" {
+	if left := tools.Engine.Shards(t, runID); len(left) != 1 || left[0].State != "running" {
 		t.Errorf("after looking: %+v", left)
 	}
 
@@ -42,11 +43,11 @@ func TestCoordinatorKilled(t *testing.T) {
 	m.NoTrace(m.Shard.ID)
 }
 
-// TestDeadMansSwitch: a shard whose owner is gone, and that nobody sweeps, ends itself. One whose
+// deadMansSwitch: a shard whose owner is gone, and that nobody sweeps, ends itself. One whose
 // owner is alive doesn't, however little there is to say.
-func TestDeadMansSwitch(t *testing.T) {
+func deadMansSwitch(t *testing.T, tools rig.Tools) {
 	const deadman = 3 * time.Second
-	m := rig.UseAlone(t).Project(t, rig.SayCases("first", "second", "third")).Midway("deadman=" + deadman.String())
+	m := tools.Midway(t, "deadman="+deadman.String())
 	time.Sleep(2 * deadman) // what is awaited is that nothing happens
 	runID, up := m.Running()
 	if len(up) != 1 || up[0].State != "running" {
@@ -54,24 +55,24 @@ func TestDeadMansSwitch(t *testing.T) {
 	}
 	m.Run.Signal(syscall.SIGKILL)
 	m.Run.Wait()
-	if status := rig.PodmanDo(t, "wait", m.Shard.ID); status != "3" {
-		t.Errorf("PID 1 ended with %s, want 3", status)
+	if status := tools.Engine.Wait(t, m.Shard.ID); status != shardproto.ExitSilent {
+		t.Errorf("PID 1 ended with %d, want %d", status, shardproto.ExitSilent)
 	}
 	m.OnlyShardsLeft()
-	if sweep := m.BerthDo("sweep"); sweep.Status != 0 || !rig.HasLine(sweep.Stdout, "removed", runID) {
+	if sweep := m.OnEngine("sweep"); sweep.Status != 0 || !rig.HasLine(sweep.Stdout, "removed", runID) {
 		t.Errorf("sweep, status %d:\n%s%s", sweep.Status, sweep.Stdout, sweep.Stderr)
 	}
 	m.NothingLeft()
 	m.NoTrace(m.Shard.ID)
 }
 
-// TestSideBySide: a run neither sweeps nor ends what belongs to another that is alive.
-func TestSideBySide(t *testing.T) {
-	m := rig.RunMidway(t)
-	other := m.Tools.Project(t, rig.SayCases("other"))
+// sideBySide: a run neither sweeps nor ends what belongs to another that is alive.
+func sideBySide(t *testing.T, tools rig.Tools) {
+	m := tools.Midway(t)
+	other := tools.Project(t, rig.SayCases("other"))
 	other.Rehearse(rig.Echo).Expect(t, 0)
 	other.NothingLeft()
-	if sweep := m.BerthDo("sweep"); sweep.Status != 0 || rig.HasLine(sweep.Stdout, filepath.Base(m.Runs()[0])) {
+	if sweep := m.OnEngine("sweep"); sweep.Status != 0 || rig.HasLine(sweep.Stdout, filepath.Base(m.Runs()[0])) {
 		t.Errorf("sweep, status %d:\n%s", sweep.Status, sweep.Stdout)
 	}
 	if _, left := m.Running(); len(left) != 1 || left[0].Pid != m.Shard.Pid || left[0].State != "running" {
@@ -84,46 +85,46 @@ func TestSideBySide(t *testing.T) {
 	m.NothingLeft()
 }
 
-// TestKeepAlways: a kept shard outlives its run and its owner, is listed as kept and never swept.
-func TestKeepAlways(t *testing.T) {
-	p := rig.NewProject(t, rig.SayCases("a"))
+// keepAlways: a kept shard outlives its run and its owner, is listed as kept and never swept.
+func keepAlways(t *testing.T, tools rig.Tools) {
+	p := tools.Project(t, rig.SayCases("a"))
 	p.Options = append(p.Options, "keep=always", "deadman=1s")
 	r := p.Rehearse(rig.Echo)
 	runID := filepath.Base(r.Dir)
-	t.Cleanup(func() { rig.RemoveShards(t, runID) })
+	defer p.RemoveShards(runID)
 	r.Expect(t, 0, "kept as ")
 	rec := r.Record(t)
 	if s := rec.Runner.Shards; len(s) != 1 || !s[0].Kept || rec.Environment.Keep != "always" {
 		t.Errorf("recorded: keep %q, %+v", rec.Environment.Keep, s)
 	}
-	if sweep := p.BerthDo("sweep"); sweep.Status != 0 || rig.HasLine(sweep.Stdout, runID) {
+	if sweep := p.OnEngine("sweep"); sweep.Status != 0 || rig.HasLine(sweep.Stdout, runID) {
 		t.Errorf("sweep, status %d:\n%s", sweep.Status, sweep.Stdout)
 	}
-	if ps := p.BerthDo("ps"); !rig.HasLine(ps.Stdout, runID, "running", "dead", "true") {
+	if ps := p.OnEngine("ps"); !rig.HasLine(ps.Stdout, runID, "running", "dead", "true") {
 		t.Errorf("ps:\n%s", ps.Stdout)
 	}
 	// The dead man's switch would have had its time by now: three commands have run since.
-	if left := rig.Shards(t, runID); len(left) != 1 || left[0].State != "running" {
+	if left := tools.Engine.Shards(t, runID); len(left) != 1 || left[0].State != "running" {
 		t.Errorf("%+v", left)
 	}
 	p.OnlyShardsLeft()
 }
 
-// TestKeepFailed keeps the shard that failed, and not the one that did well.
-func TestKeepFailed(t *testing.T) {
-	m := rig.RunMidway(t, "keep=failed")
+// keepFailed keeps the shard that failed, and not the one that did well.
+func keepFailed(t *testing.T, tools rig.Tools) {
+	m := tools.Midway(t, "keep=failed")
 	runID, _ := m.Running()
-	t.Cleanup(func() { rig.RemoveShards(t, runID) })
+	defer m.RemoveShards(runID)
 	rig.Kill(t, m.Shard.Pid, syscall.SIGKILL)
 	r := m.Run.Wait()
 	r.Expect(t, 4, "kept as "+m.Shard.ID)
-	if left := rig.Shards(t, runID); len(left) != 1 || left[0].ID != m.Shard.ID || left[0].State != "exited" {
+	if left := tools.Engine.Shards(t, runID); len(left) != 1 || left[0].ID != m.Shard.ID || left[0].State != "exited" {
 		t.Errorf("%+v", left)
 	}
 	close(m.Hold.Release)
 	good := m.Project.Run()
 	good.Expect(t, 0)
-	if left := rig.Shards(t, filepath.Base(good.Dir)); len(left) > 0 {
+	if left := tools.Engine.Shards(t, filepath.Base(good.Dir)); len(left) > 0 {
 		t.Errorf("a shard is kept that did well: %+v", left)
 	}
 	m.OnlyShardsLeft()

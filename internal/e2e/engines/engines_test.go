@@ -1,0 +1,78 @@
+package engines
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/berth-run/berth/internal/e2e/rig"
+	"github.com/berth-run/berth/internal/testrig"
+)
+
+func TestMain(m *testing.M) { os.Exit(rig.Main(m)) }
+
+// tests are what every engine has to pass, one after the other.
+var tests = []struct {
+	name string
+	run  func(t *testing.T, tools rig.Tools)
+}{
+	{"PID 1 killed", pid1Killed},
+	{"worker killed", workerKilled},
+	{"one shard of two killed", oneOfTwoKilled},
+	{"Codex killed", codexKilled},
+	{"channel killed", channelKilled},
+	{"engine restarted", engineRestarted},
+	{"engine stopped", engineStopped},
+	{"coordinator killed", coordinatorKilled},
+	{"dead man's switch", deadMansSwitch},
+	{"side by side", sideBySide},
+	{"keep=always", keepAlways},
+	{"keep=failed", keepFailed},
+	{"disk full at results", diskFullAtResults},
+}
+
+// TestRootless runs the tests on both rootless engines, side by side, and compares the sample's results.
+func TestRootless(t *testing.T) {
+	testrig.NeedRootless(t)
+	results := t.TempDir()
+	t.Run("engines", func(t *testing.T) {
+		t.Run("podman", func(t *testing.T) {
+			t.Parallel()
+			onEngine(t, rig.NewPodman(t), filepath.Join(results, "podman"))
+		})
+		t.Run("containerd", func(t *testing.T) {
+			t.Parallel()
+			onEngine(t, rig.NewContainerd(t, testrig.StartContainerdRootless(t)), filepath.Join(results, "containerd"))
+		})
+	})
+	t.Run("same results", func(t *testing.T) {
+		same(t, filepath.Join(results, "podman"), filepath.Join(results, "containerd"), mayDiffer)
+	})
+}
+
+// TestContainerdAsRoot runs them on an engine of root's, and compares with an ordinary user's Podman.
+func TestContainerdAsRoot(t *testing.T) {
+	testrig.NeedRoot(t)
+	results := t.TempDir()
+	onEngine(t, rig.NewContainerd(t, testrig.StartContainerdAsRoot(t)), filepath.Join(results, "containerd"))
+	t.Run("same results", func(t *testing.T) {
+		userSample(t, filepath.Join(results, "podman"))
+		same(t, filepath.Join(results, "podman"), filepath.Join(results, "containerd"), append(builtApart, mayDiffer...))
+	})
+}
+
+// onEngine runs all tests on an engine, with the sample first, whose results are moved to a folder. Every
+// test leaves the engine as it was.
+func onEngine(t *testing.T, e rig.Engine, results string) {
+	tools := rig.On(t, e)
+	run := func(name string, test func(t *testing.T, tools rig.Tools)) {
+		t.Run(name, func(t *testing.T) {
+			test(t, tools)
+			rig.NothingOn(t, e)
+		})
+	}
+	run("sample", func(t *testing.T, tools rig.Tools) { runSample(t, tools, results) })
+	for _, tt := range tests {
+		run(tt.name, tt.run)
+	}
+}
