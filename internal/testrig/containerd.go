@@ -73,7 +73,7 @@ func StartContainerdRootless(t testing.TB) *Containerd {
 	// Of /run the engine has a copy, with a link where the machine's containerd has its folder.
 	e.launch(exec.Command("rootlesskit", "--state-dir="+e.state, "--net=slirp4netns", "--mtu=65520", "--disable-host-loopback",
 		"--copy-up=/etc", "--copy-up=/run", "--copy-up=/var/lib", "--propagation=rslave", "sh", "-c", `set -e
-rm -rf /run/containerd /run/xtables.lock /var/lib/cni /etc/resolv.conf
+rm -rf /run/containerd /run/berth-network /run/xtables.lock /var/lib/cni /etc/resolv.conf
 echo "nameserver $2" >/etc/resolv.conf
 `+supervisor, "sh", e.Dir, EngineAddress))
 	return e
