@@ -166,6 +166,8 @@ func (s *shard) Remove(ctx context.Context) error {
 // waited for, and with it the engine's removal of what no longer is anybody's.
 func (s *shard) remove(ctx context.Context) error {
 	b := s.backend
+	release := openFIFOs(b.engine, s.id)
+	defer release()
 	if err := s.end(ctx); err != nil {
 		return err
 	}
