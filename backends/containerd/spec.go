@@ -30,6 +30,7 @@ func (b *Backend) adapt(c backends.Config, id string) (*specs.Spec, error) {
 		linux.Namespaces = append(slices.Clone(linux.Namespaces), specs.LinuxNamespace{Type: specs.UserNamespace})
 	}
 	linux.CgroupsPath = b.groups.path(id)
+	linux.Seccomp = forMachine(linux.Seccomp, b.info.Arch)
 	if linux.Resources != nil {
 		var err error
 		if linux.Resources, err = b.groups.apply(*linux.Resources); err != nil {

@@ -82,8 +82,7 @@ func ctrBed(r *rig, s *specs.Spec, enter []string, socket, image, seccomp string
 			return slices.Concat([]string{"run"}, flags, []string{image, name}, announced(s.Process.Args))
 		},
 		execs: func(name string) []string {
-			r.made++
-			return append([]string{"tasks", "exec", "--exec-id=exec-" + strconv.Itoa(r.made), name}, trivial...)
+			return append([]string{"tasks", "exec", "--exec-id=" + r.name(), name}, trivial...)
 		},
 		remove: func(name string) [][]string { return [][]string{{"tasks", "kill", "--signal=SIGKILL", name}} },
 		ends:   true,

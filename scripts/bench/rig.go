@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/berth-run/berth/backends"
@@ -24,7 +25,7 @@ type rig struct {
 	info   backends.Info
 	image  backends.Image
 	owner  owner.Identity
-	made   int
+	made   atomic.Int64
 	// environment is what `berth run` needs besides to find the engine.
 	environment []string
 }
@@ -59,8 +60,7 @@ func (r *rig) close() error { return r.engine.Close() }
 
 // name is a new container's.
 func (r *rig) name() string {
-	r.made++
-	return fmt.Sprintf("berth-bench-%d-%d", r.owner.PID, r.made)
+	return fmt.Sprintf("berth-bench-%d-%d", r.owner.PID, r.made.Add(1))
 }
 
 // opened is a shard with an open channel, and how long its making took.
@@ -108,7 +108,7 @@ func (r *rig) create(ctx context.Context, o *opened) error {
 	if err != nil {
 		return err
 	}
-	labels := owner.Shard{Run: "bench", Index: r.made, Created: time.Now(), Owner: r.owner}.Labels()
+	labels := owner.Shard{Run: "bench", Index: int(r.made.Load()), Created: time.Now(), Owner: r.owner}.Labels()
 	o.shard, err = r.engine.Create(ctx, backends.Config{
 		Name: o.name, Image: r.image.Ref, Spec: spec, Network: backends.NetworkNone, Labels: labels,
 	})
