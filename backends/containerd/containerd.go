@@ -51,6 +51,7 @@ type Backend struct {
 	ids         *idRange
 	snapshotter string
 	slots       places
+	turns       *turns
 	execs       places
 	// editSpec changes a spec just before it's sent, in tests.
 	editSpec func(*specs.Spec)
@@ -76,7 +77,7 @@ func New(ctx context.Context, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{Client: c, engine: e, slots: make(places, o.Parallel), execs: make(places, execStarts)}
+	b := &Backend{Client: c, engine: e, slots: make(places, o.Parallel), turns: new(turns), execs: make(places, execStarts)}
 	if err := b.learn(ctx); err != nil {
 		_ = b.Close()
 		return nil, fmt.Errorf("containerd at %s: %w", e.address, err)

@@ -33,6 +33,23 @@ const streamBuffer = 64 << 10
 // fifoFolder has the FIFOs of a shard, as they're seen from here.
 func fifoFolder(e engine, shard string) string { return filepath.Join(e.root+e.fifoDir(), shard) }
 
+// openFIFOs opens both ends of all FIFOs of a shard. Where berth was killed while an exec was starting, the
+// shim waits for one of them, and for half a minute does nothing else: not even see its shard's end.
+func openFIFOs(e engine, shard string) (release func()) {
+	var open []*os.File
+	found, _ := filepath.Glob(filepath.Join(fifoFolder(e, shard), "*", "std*")) // the pattern is a good one
+	for _, name := range found {
+		if f, err := os.OpenFile(name, unix.O_RDWR|unix.O_NONBLOCK, 0); err == nil {
+			open = append(open, f)
+		}
+	}
+	return func() {
+		for _, f := range open {
+			f.Close()
+		}
+	}
+}
+
 func newFIFOs(e engine, shard, exec string, p backends.Process) (*fifos, error) {
 	f := &fifos{engine: e, name: filepath.Join(shard, exec)}
 	if err := f.make(p); err != nil {

@@ -2,6 +2,7 @@ package containerd_test
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,12 +13,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/containerd/containerd/api/services/tasks/v1"
 	"github.com/containerd/containerd/v2/core/content"
 	"github.com/containerd/containerd/v2/core/leases"
 	"github.com/containerd/containerd/v2/core/snapshots"
+	"github.com/containerd/typeurl/v2"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
 
 	"github.com/berth-run/berth/backends"
+	"github.com/berth-run/berth/backends/backendtest"
 	"github.com/berth-run/berth/backends/containerd"
 	"github.com/berth-run/berth/internal/owner"
 )
@@ -174,21 +180,10 @@ func TestKilledAsRoot(t *testing.T) {
 	for _, step := range lifeSteps {
 		t.Run(step, func(t *testing.T) {
 			killAt(t, r, step, "CONTAINERD_ADDRESS="+r.Address(), lifeImage+"="+r.ref, lifeLayout+"="+layout)
-			// The engine may still be at what it was last asked for.
-			deadline := time.Now().Add(30 * time.Second)
-			for {
-				swept(t, r, false)
-				left, err := r.List(t.Context(), nil)
-				if err == nil && len(left) == 0 {
-					return
-				}
-				if time.Now().After(deadline) {
-					t.Fatalf("left: %+v, %v", left, err)
-				}
-				time.Sleep(50 * time.Millisecond)
-			}
+			sweepAll(t, r)
 		})
 	}
+	sweepAll(t, r)
 	for _, ref := range []string{r.ref, r.ref + "-other"} { // an import that was over isn't a remain
 		if err := r.RemoveImage(t.Context(), ref); err != nil && !errors.Is(err, backends.ErrNotFound) {
 			t.Error(err)
@@ -196,6 +191,64 @@ func TestKilledAsRoot(t *testing.T) {
 	}
 	nothingLeft(t, r.Backend)
 	noNetwork(t, r.Backend)
+}
+
+// sweepAll sweeps until nothing is listed: the engine may still be at what a killed berth last asked for.
+func sweepAll(t *testing.T, r rig) {
+	t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for {
+		_, err := owner.Sweep(t.Context(), r, false)
+		left, lerr := r.List(t.Context(), nil)
+		if err == nil && lerr == nil && len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("left: %+v, %v, %v", left, err, lerr)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// TestStartingExecAsRoot: a berth was killed while it started an exec, whose streams nobody opens any more.
+// The shard can be removed all the same.
+func TestStartingExecAsRoot(t *testing.T) {
+	r := newRig(t)
+	s := r.started(t)
+	dir := filepath.Join(r.FIFODir(), s.ID(), "EXEC")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr := filepath.Join(dir, "stdout"), filepath.Join(dir, "stderr")
+	for _, name := range []string{stdout, stderr} {
+		if err := unix.Mkfifo(name, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spec, err := typeurl.MarshalAnyToProto(&specs.Process{Args: []string{backendtest.ProbePath, "pause"}, Cwd: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.TaskService().Exec(t.Context(), &tasks.ExecProcessRequest{ContainerID: s.ID(), ExecID: "EXEC", Spec: spec, Stdout: stdout, Stderr: stderr}); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := r.TaskService().Start(t.Context(), &tasks.StartRequest{ContainerID: s.ID(), ExecID: "EXEC"})
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		t.Fatalf("it doesn't wait for who opens its streams (%v)", err)
+	case <-time.After(time.Second): // by now it most probably does; it's no fault if it comes later
+	}
+	if err := s.Remove(t.Context()); err != nil {
+		t.Error(err)
+	}
+	// It wasn't its own patience that came to an end.
+	if err := <-ended; err != nil && strings.Contains(err.Error(), context.DeadlineExceeded.Error()) {
+		t.Error(err)
+	}
 }
 
 // killAt starts a berth, with the engine's network for its own, and kills it when it comes to a step.

@@ -61,7 +61,7 @@ func live(ctx context.Context, ref, layout string) error {
 	labels := owner.Shard{Run: "killed", Created: time.Now(), Owner: self}.Labels()
 	for {
 		fmt.Println("create")
-		s, err := b.Create(ctx, backends.Config{Name: "killed", Image: ref, Spec: spec, Network: backends.NetworkEngine, Labels: labels})
+		s, err := b.Create(ctx, backends.Config{Name: fmt.Sprintf("killed-%d", os.Getpid()), Image: ref, Spec: spec, Network: backends.NetworkEngine, Labels: labels})
 		if err != nil {
 			return err
 		}

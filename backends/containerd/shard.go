@@ -69,7 +69,7 @@ const startTimeout = time.Minute
 
 // Start implements backends.Shard. There is no task, in the engine's words, before it.
 func (s *shard) Start(ctx context.Context) error {
-	release, err := s.backend.slots.take(ctx)
+	release, err := s.turn(ctx)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (s *shard) Wait(ctx context.Context) (backends.ExitStatus, error) {
 
 // Remove implements backends.Shard.
 func (s *shard) Remove(ctx context.Context) error {
-	release, err := s.backend.slots.take(ctx)
+	release, err := s.turn(ctx)
 	if err != nil {
 		return err
 	}
@@ -166,6 +166,8 @@ func (s *shard) Remove(ctx context.Context) error {
 // waited for, and with it the engine's removal of what no longer is anybody's.
 func (s *shard) remove(ctx context.Context) error {
 	b := s.backend
+	release := openFIFOs(b.engine, s.id)
+	defer release()
 	if err := s.end(ctx); err != nil {
 		return err
 	}

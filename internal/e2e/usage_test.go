@@ -66,3 +66,12 @@ func or(a, b string) string {
 	}
 	return b
 }
+
+// TestNetworkHelper: berth can be its own helper in an engine's namespaces, and takes requests only.
+func TestNetworkHelper(t *testing.T) {
+	cmd := exec.Command(rig.BerthBinary(t), "berth-network-helper")
+	cmd.Stdin = strings.NewReader("no request")
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.HasPrefix(string(out), "reading a request: ") {
+		t.Errorf("%v: %s", err, out)
+	}
+}

@@ -8,12 +8,20 @@ import (
 	"os"
 
 	"github.com/containerd/go-cni"
+	"golang.org/x/sys/unix"
 )
 
 // attach runs where the engine is. Who works with plugins holds no lock but its place's own.
 func attach(ctx context.Context, id string, pid int) error {
+	err := os.MkdirAll(cniDir, 0o711)
+	if err == nil {
+		err = unix.Access(cniDir, unix.W_OK)
+	}
+	if err != nil {
+		return fmt.Errorf("the engine can't write to %s (%w): start rootlesskit with --copy-up=/var/lib, as containerd-rootless.sh does", cniDir, err)
+	}
 	p := place{id}
-	err := locked(func() error {
+	err = locked(func() error {
 		if _, err := clean(ctx); err != nil {
 			return err
 		}

@@ -21,6 +21,9 @@ var folder = sync.OnceValue(func() string {
 	return fmt.Sprintf("/run/berth-network-%d", own.Ino)
 })
 
+// cniDir is where CNI's library keeps what the plugins answered, which can't be told otherwise.
+const cniDir = "/var/lib/cni"
+
 // Files of the folder.
 func lockFile() string  { return folder() + "/lock" }
 func confDir() string   { return folder() + "/net.d" }
@@ -109,8 +112,8 @@ func (p place) remove() error {
 	if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("letting go of a network namespace: %w", err)
 	}
-	// CNI's library keeps there what the plugins answered, and takes it away itself, unless it was killed.
-	_ = os.Remove(filepath.Join("/var/lib/cni/results", name+"-"+p.id+"-eth0"))
+	// The library takes it away itself, unless it was killed.
+	_ = os.Remove(filepath.Join(cniDir, "results", name+"-"+p.id+"-eth0"))
 	return os.RemoveAll(p.dir())
 }
 

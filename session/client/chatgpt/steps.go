@@ -91,11 +91,12 @@ func (r *run) allSteps() []evidence.Step {
 
 func (r *run) asked() *evidence.Trial {
 	b := r.s.batch
+	prompt := cmp.Or(r.prompt, r.trial.Prompt) // with a marker in it, if there is one
 	return &evidence.Trial{
 		CaseID: r.trial.CaseID, Trial: r.trial.Trial, Surface: string(r.s.settings.Surface), Model: b.Model,
 		Effort: r.s.settings.ReasoningEffort, Originator: originator(r.s.settings.Surface),
 		Servers: append([]string{}, codexconfig.Labels(b.Servers)...), RequireMCPCalls: r.s.settings.RequireMCPCalls,
-		PromptSHA256: turn.SHA256(r.trial.Prompt), PromptLength: utf8.RuneCountInString(r.trial.Prompt),
+		PromptSHA256: turn.SHA256(prompt), PromptLength: utf8.RuneCountInString(prompt),
 		TimeoutMs: r.s.settings.Timeout().Milliseconds(),
 	}
 }
