@@ -34,10 +34,11 @@ func NewPodman(t *testing.T) Podman {
 	}
 	e := Podman{dir}
 	t.Cleanup(func() {
-		e.do(t, "unshare", "rm", "-rf", filepath.Join(dir, "home/.local"))
 		if pid := pausePID(e.runtimeDir()); pid > 0 {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
+		// The storage is a mount where its own Podman sees it, and has files of subordinate ids.
+		PodmanDo(t, "unshare", "rm", "-rf", filepath.Join(dir, "home/.local"))
 		if err := os.RemoveAll(dir); err != nil {
 			t.Errorf("something of the engine is left: %v", err)
 		}
