@@ -214,13 +214,18 @@ func TestCodexTools(t *testing.T) {
 						t.Errorf("%s: request %d: %+v", prompt, i, e)
 					}
 				}
-				if strings.Contains(r.raw, "ERROR") {
-					t.Errorf("%s: Codex complains:\n%s", prompt, r.raw)
+				for line := range strings.Lines(r.raw) {
+					if strings.Contains(line, "ERROR") && !strings.Contains(line, modelsCache) {
+						t.Errorf("%s: Codex complains:\n%s", prompt, r.raw)
+					}
 				}
 			}
 		})
 	}
 }
+
+// modelsCache is a complaint of Codex about itself: in a fresh home it may read its own cache while it writes it.
+const modelsCache = "failed to load models cache"
 
 // A 401 for a token that has been replaced costs Codex one retry with the new one, and no turn.
 func TestCodexRotatedToken(t *testing.T) {

@@ -29,7 +29,6 @@ var tests = []struct {
 	{"keep=always", keepAlways},
 	{"keep=failed", keepFailed},
 	{"disk full at results", diskFullAtResults},
-	{"out of memory", outOfMemory},
 }
 
 // TestRootless runs the tests on both rootless engines, side by side, and compares the sample's results.

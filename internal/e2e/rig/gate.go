@@ -118,15 +118,16 @@ func (g *Gate) Write(p []byte) (int, error) {
 	return g.log.Write(p)
 }
 
-// Asked counts the answered model requests whose prompt contains text.
+// Asked counts the turns with an answered model request whose prompt contains text. Codex itself may
+// repeat a request, so these aren't counted.
 func (g *Gate) Asked(text string) int {
-	n := 0
+	turns := map[string]bool{}
 	for _, e := range g.Entries() {
 		if strings.Contains(e.Prompt, text) && e.Status == http.StatusOK {
-			n++
+			turns[e.TurnID] = true
 		}
 	}
-	return n
+	return len(turns)
 }
 
 // Entries is the gateway's log.
