@@ -9,11 +9,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/berth-run/berth/backends/podman"
-	"github.com/berth-run/berth/internal/testrig"
 )
 
 // envBin names a berth binary to test, with its workers and the stand-in's package beside it and the
@@ -59,18 +57,6 @@ func use(t *testing.T) Tools {
 	return Prepared
 }
 
-// UseAlone is use for a test that has the engine for itself: every run of berth's sweeps away what it
-// is to find.
-func UseAlone(t *testing.T) Tools {
-	t.Helper()
-	testrig.NeedRootless(t)
-	haveEngineAlone(t)
-	if err := prepare(); err != nil {
-		t.Fatal(err)
-	}
-	return Prepared
-}
-
 // BerthBinary is for tests that need no engine.
 func BerthBinary(t *testing.T) string {
 	t.Helper()
@@ -85,7 +71,7 @@ func BerthBinary(t *testing.T) string {
 
 // setUp makes the image, one package's tests at a time: the next has nothing to do.
 func setUp() error {
-	l, err := lock("e2e-berth.setup", syscall.LOCK_EX)
+	l, err := lock("e2e-berth.setup")
 	if err != nil {
 		return err
 	}
