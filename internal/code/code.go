@@ -43,7 +43,7 @@ const (
 	InferenceUnavailable     Code = "inference_unavailable"
 )
 
-// Outcome of a trial whose prompt was handed over, the contract's failureKind.
+// What kind of failure it was, for those that have no code of their own; see Kinds.
 const (
 	SubmissionFailed         Code = "submission_failed"
 	AppUnavailable           Code = "app_unavailable"

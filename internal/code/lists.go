@@ -1,20 +1,35 @@
 package code
 
+import "slices"
+
 // Contract are the codes of the eval contract (§6.3), in its order.
-var Contract = []Code{
+var Contract = slices.Concat(settingUp, Kinds, driving)
+
+// settingUp are those of a client's set-up.
+var settingUp = []Code{
 	LinuxRequired, EnvironmentInvalid, HomeNotFresh, HomeUnsafe, WorkspaceUnsafe, EvidenceDirUnsafe, AppPathInvalid,
 	CodexPathInvalid, APIKeyFileUnsafe, APIKeyInvalid, LoginFailed, LoginTimeout, LoginUnverified, MCPPreflightFailed,
 	MCPStatusUnavailable, MCPServerNotReady, HostToolPolicyUnenforced, AppStartFailed, AppExited, AppStopFailed,
 	AppNotRunning, PromptInvalid, PromptTooLarge, URLHandoffFailed, URLHandoffUnverified, PluginSetupFailed,
-	InferenceUnavailable, SubmissionFailed, AppUnavailable, Timeout, NoMatchingSession, AmbiguousMatchingSession,
-	ClientRunFailed, ParseFailure, Missing, UnsupportedClient, ClientSessionMetadata, AccessibilityEventBudget,
-	AccessibilityTreeBudget, DesktopAmbiguous, DesktopGLibError, DesktopDriverFailed, DeadlineExceeded,
-	ActionUnavailable, ActionMissingOrAmbiguous, ActionAcknowledgementUncertain, ActionBudgetExhausted,
-	ComposerTextUnavailable, ComposerMissingOrAmbiguous, SendMissingOrAmbiguous, StateTransitionUnobserved,
-	DraftPromptNotApplied, InvalidInput, InputTooLarge, InvalidSurface, InvalidPrompt, InvalidBudget, SurfaceMismatch,
-	ProfessionAmbiguous, ProfessionGeometryInvalid, ContinueMissingOrAmbiguous, SkipMissingOrAmbiguous,
-	IntroConfirmationAmbiguous, ModeMissingOrAmbiguous, SurfaceItemAmbiguous, HelperMissing, HelperFailed,
-	HelperTimeout, DesktopAttributeError, DesktopTypeError, MissingOrInvalidReceipt, OpenFailed,
+	InferenceUnavailable,
+}
+
+// Kinds are the values of a record's failureKind, mst's own short list. What exactly happened is in the
+// failureCode beside it.
+var Kinds = []Code{
+	SubmissionFailed, AppUnavailable, Timeout, NoMatchingSession, AmbiguousMatchingSession, ClientRunFailed,
+	ParseFailure, Missing, UnsupportedClient, ClientSessionMetadata,
+}
+
+// driving are those of an app's window.
+var driving = []Code{
+	AccessibilityEventBudget, AccessibilityTreeBudget, DesktopAmbiguous, DesktopGLibError, DesktopDriverFailed,
+	DeadlineExceeded, ActionUnavailable, ActionMissingOrAmbiguous, ActionAcknowledgementUncertain,
+	ActionBudgetExhausted, ComposerTextUnavailable, ComposerMissingOrAmbiguous, SendMissingOrAmbiguous,
+	StateTransitionUnobserved, DraftPromptNotApplied, InvalidInput, InputTooLarge, InvalidSurface, InvalidPrompt,
+	InvalidBudget, SurfaceMismatch, ProfessionAmbiguous, ProfessionGeometryInvalid, ContinueMissingOrAmbiguous,
+	SkipMissingOrAmbiguous, IntroConfirmationAmbiguous, ModeMissingOrAmbiguous, SurfaceItemAmbiguous, HelperMissing,
+	HelperFailed, HelperTimeout, DesktopAttributeError, DesktopTypeError, MissingOrInvalidReceipt, OpenFailed,
 }
 
 // Own are berth's own; docs/codes.md says what each means.

@@ -123,7 +123,7 @@ func TestBrokenStreams(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	for _, id := range []string{"cut-always", "refused"} {
-		if kind := rig.FailureKind(r.Trials(t)[id]); kind != string(code.ClientRunFailed) {
+		if kind := rig.FailureCode(r.Trials(t)[id]); kind != string(code.ClientRunFailed) {
 			t.Errorf("%s: failure kind %q", id, kind)
 		}
 	}
@@ -144,7 +144,7 @@ func TestStalledModel(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	for _, id := range []string{"silent", "halfway"} {
-		if kind := rig.FailureKind(r.Trials(t)[id]); kind != string(code.Timeout) {
+		if kind := rig.FailureCode(r.Trials(t)[id]); kind != string(code.Timeout) {
 			t.Errorf("%s: failure kind %q", id, kind)
 		}
 	}

@@ -24,7 +24,7 @@ func TestInterruptTwice(t *testing.T) {
 	r := m.Run.Wait()
 	r.Expect(t, 130)
 	r.Ended(t, "passed", "infra", "missing")
-	if kind := rig.FailureKind(r.Trials(t)["second"]); kind != string(code.Cancelled) {
+	if kind := rig.FailureCode(r.Trials(t)["second"]); kind != string(code.Cancelled) {
 		t.Errorf("failure kind %q", kind)
 	}
 	m.NothingLeft()

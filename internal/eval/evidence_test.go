@@ -150,7 +150,7 @@ func TestRecorderMasksTrials(t *testing.T) {
 	r := testRecorder(t)
 	k := shardproto.Key{Variant: "one", CaseID: "a"}
 	res := client.Result{
-		FailureKind: "timeout", Error: "after " + secret, Submitted: true,
+		FailureCode: "timeout", Error: "after " + secret, Submitted: true,
 		Metadata: map[string]any{"nested": []any{map[string]any{"x": secret}}, "quoted": `a "` + secret + `" b`},
 	}
 	if err := r.Trial(k, res); err != nil {

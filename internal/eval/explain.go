@@ -29,6 +29,7 @@ type Explained struct {
 	// Failed tells whether the trial did; Error is its own word on that.
 	Failed      bool   `json:"failed"`
 	FailureKind string `json:"failureKind,omitempty"`
+	FailureCode string `json:"failureCode,omitempty"`
 	Error       string `json:"error,omitempty"`
 	Submitted   bool   `json:"submitted"`
 	// Files are relative to Dir, the run's folder.
@@ -76,7 +77,7 @@ func (e Explained) from(shard int) bool {
 func explain(run *results.Run, t *results.Trial) Explained {
 	e := Explained{
 		RunID: run.Record().RunID, Variant: t.Variant, CaseID: t.CaseID, Trial: t.Trial,
-		Failed: t.Error != "", FailureKind: t.FailureKind(), Error: t.Error,
+		Failed: t.Error != "", FailureKind: t.FailureKind(), FailureCode: t.FailureCode(), Error: t.Error,
 		Dir: run.Dir, Files: run.Artifacts(t), Redacted: run.Record().Redacted,
 	}
 	e.Submitted, _ = t.ClientMetadata["submitted"].(bool)

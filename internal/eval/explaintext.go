@@ -37,7 +37,7 @@ func (e Explained) outcome() string {
 	if e.Submitted {
 		sent = "sent"
 	}
-	return fmt.Sprintf("%s: %s (the prompt was %s)", e.FailureKind, code.Line(e.Error), sent)
+	return fmt.Sprintf("%s: %s (the prompt was %s)", e.FailureCode, code.Line(e.Error), sent)
 }
 
 func (e Explained) place(a results.Artifact) string {

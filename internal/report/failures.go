@@ -67,12 +67,12 @@ func caseFailure(c *results.CaseResult) string {
 // trialError is a trial's error behind its code; "" without either.
 func trialError(t results.TrialResult) string {
 	switch {
-	case t.FailureKind == "" || strings.HasPrefix(t.Error, t.FailureKind):
+	case t.FailureCode == "" || strings.HasPrefix(t.Error, t.FailureCode):
 		return t.Error
 	case t.Error == "":
-		return t.FailureKind
+		return t.FailureCode
 	}
-	return t.FailureKind + ": " + t.Error
+	return t.FailureCode + ": " + t.Error
 }
 
 // short is text as the rest of a line.

@@ -98,7 +98,7 @@ func TestTableNamesSomeFailures(t *testing.T) {
 				{Outcome: "passed", Assertions: map[string]results.ScoreBody{"regex": {Pass: true, Message: "not this"}}},
 				{Trial: 1, Outcome: "failed", Assertions: map[string]results.ScoreBody{"toolCallCount": {Message: "not this"}, "containsText": {Message: "no\n\x1b[31m" + strings.Repeat("é", 300)}}}}},
 			results.CaseResult{Variant: "v", ID: fmt.Sprint("l", i), Outcome: "missing", TrialResults: []results.TrialResult{
-				{Outcome: "infra", FailureKind: "shard_lost", Error: "gone"}}})
+				{Outcome: "infra", FailureCode: "shard_lost", Error: "gone"}}})
 	}
 	got := table(t, f)
 	for text, want := range map[string]int{

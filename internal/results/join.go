@@ -66,7 +66,7 @@ func trialResult(k shardproto.Key, t *Trial, o grade.Outcome, scores []grade.Sco
 	if t == nil {
 		return r
 	}
-	r.DurationMs, r.Error, r.FailureKind = t.DurationMs, t.Error, t.FailureKind()
+	r.DurationMs, r.Error, r.FailureKind, r.FailureCode = t.DurationMs, t.Error, t.FailureKind(), t.FailureCode()
 	r.InfrastructureError, r.Artifacts = t.InfrastructureError, t.Artifacts
 	r.MCPCalls, _ = events(t)
 	r.TracePath = filepath.ToSlash(TracePath(k))

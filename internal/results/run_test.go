@@ -116,9 +116,9 @@ func TestOutcomesStayApart(t *testing.T) {
 		case k.CaseID == "sum" && k.Trial == 1:
 			return nil
 		case k.CaseID == "tool":
-			res = client.Result{Infrastructure: true, FailureKind: code.OOMKilled, Error: "oom_killed: the shard hit its memory limit"}
+			res = client.Result{Infrastructure: true, FailureCode: code.OOMKilled, Error: "oom_killed: the shard hit its memory limit"}
 		case k.CaseID == "free" && k.Trial == 0:
-			res = client.Result{FailureKind: code.Timeout, Submitted: true, Trace: &trace.Trace{Evidence: trace.EvidenceNone, Events: []trace.Event{}}}
+			res = client.Result{FailureCode: code.Timeout, Submitted: true, Trace: &trace.Trace{Evidence: trace.EvidenceNone, Events: []trace.Event{}}}
 		}
 		return &res
 	})
@@ -133,7 +133,7 @@ func TestOutcomesStayApart(t *testing.T) {
 	if f.Record.Phases.Collect != Partial {
 		t.Errorf("phases %+v", f.Record.Phases)
 	}
-	if free := f.Cases[2].TrialResults[0]; free.FailureKind != "timeout" || free.Error != "timeout" || free.Outcome != "failed" {
+	if free := f.Cases[2].TrialResults[0]; free.FailureCode != "timeout" || free.Error != "timeout" || free.Outcome != "failed" {
 		t.Errorf("a timeout is %+v", free)
 	}
 	if plain.Telemetry.CostUSD != nil {
@@ -279,7 +279,7 @@ func TestOpenAndResume(t *testing.T) {
 			if k.CaseID == "sum" {
 				return nil
 			}
-			res = client.Result{Infrastructure: true, FailureKind: code.ShardLost, Error: "shard_lost: gone"}
+			res = client.Result{Infrastructure: true, FailureCode: code.ShardLost, Error: "shard_lost: gone"}
 		}
 		return &res
 	})

@@ -36,7 +36,7 @@ func writeEverything(t *testing.T) string {
 		case k.CaseID == "sum" && k.Trial == 0:
 			return nil
 		case k.CaseID == "tool":
-			res = client.Result{Infrastructure: true, FailureKind: code.ShardSilent, Error: "shard_silent: nothing for 60 s"}
+			res = client.Result{Infrastructure: true, FailureCode: code.ShardSilent, Error: "shard_silent: nothing for 60 s"}
 		}
 		return &res
 	}), true)

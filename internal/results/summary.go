@@ -36,7 +36,8 @@ type TrialResult struct {
 	Pass                bool                 `json:"pass"`
 	DurationMs          int64                `json:"durationMs"`
 	Error               string               `json:"error,omitempty"`
-	FailureKind         string               `json:"failureKind,omitempty"`
+	FailureKind         string               `json:"failureKind,omitempty"` // one of code.Kinds
+	FailureCode         string               `json:"failureCode,omitempty"`
 	InfrastructureError bool                 `json:"infrastructureError"`
 	Assertions          map[string]ScoreBody `json:"assertions,omitempty"`
 	MCPCalls            int                  `json:"mcpCalls"`

@@ -17,8 +17,8 @@ func FromResult(runID, dataset string, k shardproto.Key, r client.Result) Trial 
 	if r.Trace != nil {
 		t.ClientUsage, t.TraceEvidence = r.Trace.Usage, r.Trace.Evidence
 	}
-	if t.Error == "" && r.FailureKind != "" {
-		t.Error = string(r.FailureKind)
+	if t.Error == "" && r.FailureCode != "" {
+		t.Error = string(r.FailureCode)
 	}
 	return t
 }
@@ -29,8 +29,11 @@ func metadata(r client.Result) map[string]any {
 	for k, v := range r.Metadata {
 		m[k] = v
 	}
-	if r.FailureKind != "" {
-		m["failureKind"] = string(r.FailureKind)
+	if r.FailureCode != "" {
+		m["failureCode"] = string(r.FailureCode)
+		if _, ok := m[client.FailureKind]; !ok {
+			m[client.FailureKind] = string(r.FailureCode.Kind(r.Submitted))
+		}
 	}
 	if r.SessionID != "" {
 		m["session"] = map[string]any{"id": r.SessionID, "turnId": r.TurnID}
@@ -43,9 +46,18 @@ func (t *Trial) Key() shardproto.Key {
 	return shardproto.Key{Variant: t.Variant, CaseID: t.CaseID, Trial: t.Trial}
 }
 
-// FailureKind is the code the trial failed with, "" when it didn't.
+// FailureCode is the code the trial failed with, "" when it didn't. Records of before there was one have it
+// as their kind.
+func (t *Trial) FailureCode() string {
+	if c, ok := t.ClientMetadata["failureCode"].(string); ok {
+		return c
+	}
+	return t.FailureKind()
+}
+
+// FailureKind is what kind of failure that was, one of code.Kinds, "" for none.
 func (t *Trial) FailureKind() string {
-	k, _ := t.ClientMetadata["failureKind"].(string)
+	k, _ := t.ClientMetadata[client.FailureKind].(string)
 	return k
 }
 

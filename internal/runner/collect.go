@@ -262,12 +262,12 @@ func (c *collector) trial(ctx context.Context, l channel.Shard, m shardproto.Mes
 
 func because(r client.Result) string {
 	switch {
-	case r.FailureKind == "":
+	case r.FailureCode == "":
 		return ""
-	case r.Error == "" || r.Error == string(r.FailureKind):
-		return fmt.Sprintf(" (%s)", r.FailureKind)
+	case r.Error == "" || r.Error == string(r.FailureCode):
+		return fmt.Sprintf(" (%s)", r.FailureCode)
 	}
-	return fmt.Sprintf(" (%s: %s)", r.FailureKind, r.Error)
+	return fmt.Sprintf(" (%s: %s)", r.FailureCode, r.Error)
 }
 
 // done takes the evidence home. Trials that were cancelled stay in left.
@@ -295,7 +295,7 @@ func (c *collector) settle(err error) {
 	if err != nil {
 		reason = code.Line(err.Error())
 		for _, key := range c.cut {
-			r := client.Result{FailureKind: code.Of(err), Error: code.Line(code.Detail(err)), Infrastructure: true, Submitted: true}
+			r := client.Result{FailureCode: code.Of(err), Error: code.Line(code.Detail(err)), Infrastructure: true, Submitted: true}
 			if c.Recorder.Trial(key, r) == nil {
 				delete(c.left, key)
 			}

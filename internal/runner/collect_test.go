@@ -159,7 +159,7 @@ func TestSilence(t *testing.T) {
 					t.Errorf("%v after %s, want %s", err, time.Since(start), tt.want)
 				}
 				// a was granted, b never asked for.
-				if cut := saved.trials[key("a")]; cut.FailureKind != code.ShardSilent || !cut.Infrastructure || !cut.Submitted || len(c.out.Missing) != 1 {
+				if cut := saved.trials[key("a")]; cut.FailureCode != code.ShardSilent || !cut.Infrastructure || !cut.Submitted || len(c.out.Missing) != 1 {
 					t.Errorf("recorded %+v, missing %v", saved.trials, c.out.Missing)
 				}
 			})
@@ -188,7 +188,7 @@ func TestOverdue(t *testing.T) {
 			if code.Of(err) != code.ShardSilent || time.Since(start) != want+15*time.Second {
 				t.Errorf("%s: %v after %s, want %s", options, err, time.Since(start), want)
 			}
-			if cut := saved.trials[key("a")]; cut.FailureKind != code.ShardSilent || !cut.Infrastructure || len(c.out.Missing) != 1 {
+			if cut := saved.trials[key("a")]; cut.FailureCode != code.ShardSilent || !cut.Infrastructure || len(c.out.Missing) != 1 {
 				t.Errorf("recorded %+v, missing %v", saved.trials, c.out.Missing)
 			}
 		})
@@ -281,7 +281,7 @@ func TestGrace(t *testing.T) {
 		if m := <-s.heard; m.Type != shardproto.TypeCancel || m.Reason != "interrupted" {
 			t.Errorf("heard %+v", m)
 		}
-		if saved.trials[key("a")].FailureKind != code.Cancelled || len(c.out.Missing) != 1 {
+		if saved.trials[key("a")].FailureCode != code.Cancelled || len(c.out.Missing) != 1 {
 			t.Errorf("recorded %+v, missing %v", saved.trials, c.out.Missing)
 		}
 		time.Sleep(time.Minute) // the worker's heartbeats end within the bubble

@@ -275,9 +275,9 @@ func TestFailedTrials(t *testing.T) {
 	r.engine.App.Run = func(_ context.Context, _ client.Batch, tr client.Trial) client.Result {
 		switch tr.CaseID {
 		case "fails":
-			return client.Result{FailureKind: code.Timeout, Error: "too slow\x1b[2J", Submitted: true}
+			return client.Result{FailureCode: code.Timeout, Error: "too slow\x1b[2J", Submitted: true}
 		case "infra":
-			return client.Result{FailureKind: code.AppStartFailed, Error: "no app", Infrastructure: true}
+			return client.Result{FailureCode: code.AppStartFailed, Error: "no app", Infrastructure: true}
 		}
 		return shardtest.Answer("ok")
 	}

@@ -55,10 +55,10 @@ func TestStops(t *testing.T) {
 func TestBecause(t *testing.T) {
 	for want, r := range map[string]client.Result{
 		"":                         {},
-		" (timeout: no answer)":    {FailureKind: code.Timeout, Error: "no answer"},
-		" (cancelled)":             {FailureKind: code.Cancelled, Error: "cancelled"},
-		" (client_run_failed)":     {FailureKind: code.ClientRunFailed},
-		" (shard_lost: the shard)": {FailureKind: code.ShardLost, Error: code.Detail(code.Errorf(code.ShardLost, "the shard"))},
+		" (timeout: no answer)":    {FailureCode: code.Timeout, Error: "no answer"},
+		" (cancelled)":             {FailureCode: code.Cancelled, Error: "cancelled"},
+		" (client_run_failed)":     {FailureCode: code.ClientRunFailed},
+		" (shard_lost: the shard)": {FailureCode: code.ShardLost, Error: code.Detail(code.Errorf(code.ShardLost, "the shard"))},
 	} {
 		if got := because(r); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -137,7 +137,7 @@ func (r *recorder) kinds() map[string]string {
 	defer r.mu.Unlock()
 	out := map[string]string{}
 	for k, res := range r.trials {
-		out[k.CaseID] = string(res.FailureKind)
+		out[k.CaseID] = string(res.FailureCode)
 	}
 	return out
 }

@@ -80,5 +80,5 @@ func Answer(text string) client.Result {
 
 // Cancelled is the result of a trial whose context has ended.
 func Cancelled(ctx context.Context) client.Result {
-	return client.Result{FailureKind: code.Cancelled, Error: context.Cause(ctx).Error(), Infrastructure: true, Submitted: true}
+	return client.Result{FailureCode: code.Cancelled, Error: context.Cause(ctx).Error(), Infrastructure: true, Submitted: true}
 }

@@ -92,7 +92,7 @@ func (c *collection) failBatch(i int, b shardproto.Batch, err error) {
 		return
 	}
 	result := client.Result{
-		FailureKind: codeOf(err), Error: c.w.opts.Redact.String(code.Detail(err)), Infrastructure: true, Metadata: map[string]any{},
+		FailureCode: codeOf(err), Error: c.w.opts.Redact.String(code.Detail(err)), Infrastructure: true, Metadata: map[string]any{},
 	}
 	var told *client.OpenError
 	if errors.As(err, &told) {

@@ -122,7 +122,7 @@ func TestOpenFails(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("messages (-want +got)\n%s", diff)
 			}
-			if r := b.result("0/1.json").Result; r.FailureKind != tt.want || !r.Infrastructure || r.Submitted || r.Error == "" || strings.HasPrefix(r.Error, string(tt.want)) {
+			if r := b.result("0/1.json").Result; r.FailureCode != tt.want || !r.Infrastructure || r.Submitted || r.Error == "" || strings.HasPrefix(r.Error, string(tt.want)) {
 				t.Errorf("result %+v, want %s", r, tt.want)
 			}
 		})
@@ -148,7 +148,7 @@ func TestCancel(t *testing.T) {
 		if diff := cmp.Diff(want, b.follow()); diff != "" {
 			t.Errorf("messages (-want +got)\n%s", diff)
 		}
-		if r := b.result("0/0.json").Result; r.FailureKind != code.Cancelled || r.Error != "interrupted" {
+		if r := b.result("0/0.json").Result; r.FailureCode != code.Cancelled || r.Error != "interrupted" {
 			t.Errorf("result %+v", r)
 		}
 		if f.closed != 1 {

@@ -106,7 +106,7 @@ func TestDesktopFails(t *testing.T) {
 	if done := all[len(all)-1]; done.Collected != 1 || done.Infra != 1 {
 		t.Errorf("done %+v", done)
 	}
-	if got := b.result("0/0.json").Result; got.FailureKind != code.EnvironmentInvalid || !got.Infrastructure {
+	if got := b.result("0/0.json").Result; got.FailureCode != code.EnvironmentInvalid || !got.Infrastructure {
 		t.Errorf("the first: %+v", got)
 	}
 }

@@ -57,7 +57,7 @@ func (s *fakeSession) Run(ctx context.Context, t client.Trial) client.Result {
 	s.f.prompts = append(s.f.prompts, t.Prompt)
 	s.f.mu.Unlock()
 	if err := os.WriteFile(filepath.Join(s.b.EvidenceDir, t.CaseID), nil, 0o600); err != nil {
-		return client.Result{FailureKind: code.ClientRunFailed, Error: err.Error()}
+		return client.Result{FailureCode: code.ClientRunFailed, Error: err.Error()}
 	}
 	if s.f.run == nil {
 		return client.Result{Submitted: true}
@@ -77,7 +77,7 @@ func untilCancelled(started chan<- struct{}) func(context.Context, client.Trial)
 	return func(ctx context.Context, _ client.Trial) client.Result {
 		close(started)
 		<-ctx.Done()
-		return client.Result{FailureKind: code.Cancelled, Error: context.Cause(ctx).Error(), Infrastructure: true, Submitted: true}
+		return client.Result{FailureCode: code.Cancelled, Error: context.Cause(ctx).Error(), Infrastructure: true, Submitted: true}
 	}
 }
 

@@ -28,9 +28,10 @@ func (c *collection) watchMemory(run func() client.Result) client.Result {
 		r.Metadata = map[string]any{}
 	}
 	r.Metadata["oomKills"] = killed
-	if r.FailureKind != "" && r.FailureKind != code.Cancelled {
-		r.Error = outOfMemory(killed, r.FailureKind, r.Error)
-		r.FailureKind, r.Infrastructure = code.OOMKilled, true
+	if r.FailureCode != "" && r.FailureCode != code.Cancelled {
+		r.Error = outOfMemory(killed, r.FailureCode, r.Error)
+		r.FailureCode, r.Infrastructure = code.OOMKilled, true
+		delete(r.Metadata, client.FailureKind)
 	}
 	return r
 }

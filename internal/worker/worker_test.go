@@ -102,8 +102,8 @@ func TestOOMKillAtOpen(t *testing.T) {
 	b.follow()
 	got := b.result("0/0.json").Result
 	const want = "the shard's memory limit was hit and 2 process(es) killed; raise it with --runner-option memory= (app_exited: the app ended by itself (signal: killed))"
-	if got.FailureKind != code.OOMKilled || got.Error != want || !got.Infrastructure {
-		t.Errorf("%s: %s", got.FailureKind, got.Error)
+	if got.FailureCode != code.OOMKilled || got.Error != want || !got.Infrastructure {
+		t.Errorf("%s: %s", got.FailureCode, got.Error)
 	}
 }
 
@@ -116,15 +116,15 @@ func TestOOMKill(t *testing.T) {
 		infra bool
 		note  any
 	}{
-		"none":           {"1", client.Result{FailureKind: code.AppExited}, code.AppExited, false, nil},
-		"failed by it":   {"2", client.Result{FailureKind: code.AppExited, Error: "gone"}, code.OOMKilled, true, 1},
+		"none":           {"1", client.Result{FailureCode: code.AppExited}, code.AppExited, false, nil},
+		"failed by it":   {"2", client.Result{FailureCode: code.AppExited, Error: "gone"}, code.OOMKilled, true, 1},
 		"in spite of it": {"3", client.Result{}, "", false, 2},
-		"cancelled":      {"2", client.Result{FailureKind: code.Cancelled, Infrastructure: true}, code.Cancelled, true, 1},
+		"cancelled":      {"2", client.Result{FailureCode: code.Cancelled, Infrastructure: true}, code.Cancelled, true, 1},
 	}
 	for name, tt := range tests {
 		write("1")
 		got := (*collection)(nil).watchMemory(func() client.Result { write(tt.kills); return tt.in })
-		if got.FailureKind != tt.kind || got.Infrastructure != tt.infra || got.Metadata["oomKills"] != tt.note {
+		if got.FailureCode != tt.kind || got.Infrastructure != tt.infra || got.Metadata["oomKills"] != tt.note {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

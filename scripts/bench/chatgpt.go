@@ -178,7 +178,7 @@ func awaitTurn(ctx context.Context, journal string, done <-chan client.Result) e
 		}
 		select {
 		case r := <-done:
-			return fmt.Errorf("the trial ended before: %s: %s", r.FailureKind, r.Error)
+			return fmt.Errorf("the trial ended before: %s: %s", r.FailureCode, r.Error)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-time.After(50 * time.Millisecond):

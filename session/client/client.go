@@ -110,6 +110,10 @@ func HoldsResponses(name string) bool {
 	return strings.HasPrefix(name, RecordPrefix) || strings.HasPrefix(name, TreePrefix)
 }
 
+// FailureKind is where metadata have a failure's kind when it isn't the code's own Kind: a client knows what it
+// was doing.
+const FailureKind = "failureKind"
+
 // Trial is one prompt to run.
 type Trial struct {
 	CaseID string
@@ -151,9 +155,9 @@ type Result struct {
 	// Trace is nil when nothing was recorded.
 	Trace      *trace.Trace `json:"trace,omitempty"`
 	DurationMs int64        `json:"durationMs"`
-	// FailureKind is "" when the app answered.
-	FailureKind code.Code `json:"failureKind,omitempty"`
-	// Error is one redacted line; set exactly when FailureKind is.
+	// FailureCode is "" when the app answered. The record has its Kind beside it.
+	FailureCode code.Code `json:"failureCode,omitempty"`
+	// Error is one redacted line; set exactly when FailureCode is.
 	Error string `json:"error,omitempty"`
 	// Infrastructure marks a failure that says nothing about the app: the trial is left out of rates.
 	Infrastructure bool `json:"infrastructureError"`

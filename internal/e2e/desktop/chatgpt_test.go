@@ -145,7 +145,7 @@ func desktopFaults(t *testing.T, suite string) {
 	}
 	for _, f := range faults {
 		trial := r.Trials(t)[f.name]
-		if kind := rig.FailureKind(trial); kind != string(f.kind) || !strings.Contains(trial.Error, f.line) {
+		if kind := rig.FailureCode(trial); kind != string(f.kind) || !strings.Contains(trial.Error, f.line) {
 			t.Errorf("%s: %s: %s\nwant %s: %s", f.name, kind, trial.Error, f.kind, f.line)
 		}
 	}

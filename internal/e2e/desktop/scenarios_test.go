@@ -182,7 +182,7 @@ func (r *scenarioRun) check(t *testing.T, res rig.Result) {
 				checkPlugins(t, trial, s.options["plugins"] != nil)
 				checkRecorded(t, res.Dir, trial, promptOf(key.Variant))
 			}
-			codetest.Saw(t, code.Code(rig.FailureKind(trial)))
+			codetest.Saw(t, code.Code(rig.FailureCode(trial)))
 		})
 	}
 	if len(trials) != len(outcomes) {
@@ -214,7 +214,7 @@ func seenOf(t *testing.T, trial *results.Trial) (s seen) {
 
 func (s *scene) checkFailure(t *testing.T, trial *results.Trial, seen seen) {
 	t.Helper()
-	kind := code.Code(rig.FailureKind(trial))
+	kind := code.Code(rig.FailureCode(trial))
 	if len(s.codes) == 0 && kind != "" || len(s.codes) > 0 && !slices.Contains(s.codes, kind) || !strings.Contains(trial.Error, s.words) {
 		t.Errorf("%s: %s, want %s with %q", kind, trial.Error, s.codes, s.words)
 	}

@@ -26,7 +26,7 @@ func shardKilled(t *testing.T, tools rig.Tools, victim func(rig.Shard) int) {
 	r := m.Run.Wait()
 	r.Expect(t, 4, "shard_lost: the shard ended with status 137")
 	r.Ended(t, "passed", "infra", "missing")
-	if kind := rig.FailureKind(r.Trials(t)["second"]); kind != string(code.ShardLost) {
+	if kind := rig.FailureCode(r.Trials(t)["second"]); kind != string(code.ShardLost) {
 		t.Errorf("failure kind %q", kind)
 	}
 	r.Missing(t, "third", "the shard ended with status 137")
@@ -80,7 +80,7 @@ func codexKilled(t *testing.T, tools rig.Tools) {
 	r := m.Run.Wait()
 	r.Expect(t, 1)
 	r.Ended(t, "passed", "failed", "passed")
-	if kind := rig.FailureKind(r.Trials(t)["second"]); kind != string(code.ClientRunFailed) {
+	if kind := rig.FailureCode(r.Trials(t)["second"]); kind != string(code.ClientRunFailed) {
 		t.Errorf("failure kind %q", kind)
 	}
 	m.NothingLeft()

@@ -54,7 +54,7 @@ func (m Midway) Interrupted() {
 	r := m.Run.Wait()
 	r.Expect(t, 4, "ending; what has finished is kept", "cancelling")
 	r.Ended(t, "passed", "infra", "missing")
-	if kind := FailureKind(r.Trials(t)["second"]); kind != string(code.Cancelled) {
+	if kind := FailureCode(r.Trials(t)["second"]); kind != string(code.Cancelled) {
 		t.Errorf("failure kind %q", kind)
 	}
 	r.Missing(t, "third", "cancelled before it ran")

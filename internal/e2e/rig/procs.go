@@ -95,13 +95,12 @@ func ArgumentsHold(pid int, words ...string) bool {
 	return true
 }
 
-// FailureKind is a trial's, "" when it has none.
-func FailureKind(trial *results.Trial) string {
+// FailureCode is a trial's, "" when it has none.
+func FailureCode(trial *results.Trial) string {
 	if trial == nil {
 		return "no such trial"
 	}
-	kind, _ := trial.ClientMetadata["failureKind"].(string)
-	return kind
+	return trial.FailureCode()
 }
 
 // LastSix is how a person names a run.

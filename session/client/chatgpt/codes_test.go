@@ -61,10 +61,10 @@ func TestTrialCodes(t *testing.T) {
 			s := f.open()
 			tc.spoil(f, s)
 			res := s.try("hello")
-			if res.FailureKind != tc.want || res.Submitted != tc.sent || res.Infrastructure != tc.infra || !strings.Contains(res.Error, tc.text) {
-				t.Errorf("%s: %s (submitted %v, infrastructure %v)", res.FailureKind, res.Error, res.Submitted, res.Infrastructure)
+			if res.FailureCode != tc.want || res.Submitted != tc.sent || res.Infrastructure != tc.infra || !strings.Contains(res.Error, tc.text) {
+				t.Errorf("%s: %s (submitted %v, infrastructure %v)", res.FailureCode, res.Error, res.Submitted, res.Infrastructure)
 			}
-			codetest.Saw(t, res.FailureKind)
+			codetest.Saw(t, res.FailureCode)
 		})
 	}
 }
@@ -106,9 +106,9 @@ func TestMarker(t *testing.T) {
 		res := s.try("hello")
 		c := res.Metadata["correlation"].(map[string]any)
 		marker, _ := c["marker"].(string)
-		if res.FailureKind != "" || marker == "" || prompts[len(prompts)-1] != "hello\n\n[mst-run: "+marker+"]" ||
+		if res.FailureCode != "" || marker == "" || prompts[len(prompts)-1] != "hello\n\n[mst-run: "+marker+"]" ||
 			c["includedInPrompt"] != true || c["promptUnchanged"] != false || c["strategy"] != "prompt_marker" {
-			t.Errorf("%s: %s; sent %q, recorded %v", res.FailureKind, res.Error, prompts, c)
+			t.Errorf("%s: %s; sent %q, recorded %v", res.FailureCode, res.Error, prompts, c)
 		}
 	}
 	if prompts[0] == prompts[1] {
@@ -131,7 +131,7 @@ func TestOpenErrorIsTold(t *testing.T) {
 	if setup := l["nativeSetup"].(driver.Receipt); setup.Phase != driver.IntroDismiss || setup.ActionCount != 3 || l["setupStatus"] != "failed" {
 		t.Errorf("lifecycle %v", l)
 	}
-	if told.Metadata["failureKind"] != code.SkipMissingOrAmbiguous {
+	if told.Metadata[client.FailureKind] != code.AppUnavailable {
 		t.Errorf("metadata %v", told.Metadata)
 	}
 	f.checkGone()

@@ -24,8 +24,8 @@ func TestHandOff(t *testing.T) {
 	f.batch.Options = json.RawMessage(`{"env": {"FROM_CONFIG": "yes"}}`)
 	s := f.open()
 	const prompt = "Grüße & 漢字:\n\"`~/-_.'+%"
-	if res := s.try(prompt); res.FailureKind != "" {
-		t.Fatalf("%s: %s", res.FailureKind, res.Error)
+	if res := s.try(prompt); res.FailureCode != "" {
+		t.Fatalf("%s: %s", res.FailureCode, res.Error)
 	}
 	links := f.read("links")
 	if len(links) != 2 || links[0] != "codex://new?path="+quote(s.profile.workspace) || !strings.HasPrefix(links[1], links[0]+"&prompt=Gr%C3%BC%C3%9Fe%20%26%20%E6%BC%A2%E5%AD%97%3A%0A%22%60~%2F-_.%27%2B%25") {
@@ -87,10 +87,10 @@ func TestHandOffFails(t *testing.T) {
 			must(t, os.WriteFile(filepath.Join(f.dir, "second"), []byte(tc.second), 0o600))
 			f.client.opts.Limits.Handoff = tc.limit
 			res := s.try("hello")
-			if res.FailureKind != tc.want || res.Submitted || !res.Infrastructure || !strings.Contains(res.Error, tc.text) {
-				t.Errorf("%s: %s (submitted %v)", res.FailureKind, res.Error, res.Submitted)
+			if res.FailureCode != tc.want || res.Submitted || !res.Infrastructure || !strings.Contains(res.Error, tc.text) {
+				t.Errorf("%s: %s (submitted %v)", res.FailureCode, res.Error, res.Submitted)
 			}
-			codetest.Saw(t, res.FailureKind)
+			codetest.Saw(t, res.FailureCode)
 			if n := len(f.read("links")); n > 2 { // one that is ended soon may not have come to noting it
 				t.Errorf("%d hand-offs, want the set-up's and one", n)
 			}
@@ -105,8 +105,8 @@ func TestHandedOnce(t *testing.T) {
 	f.send = func(prompt string) (driver.Receipt, error) {
 		return driver.Receipt{Status: driver.Failed}, s.handOff(context.Background(), prompt)
 	}
-	if res := s.try("hello"); res.FailureKind != code.URLHandoffFailed || !strings.Contains(res.Error, "twice") || len(f.read("links")) != 2 {
-		t.Errorf("%s: %s", res.FailureKind, res.Error)
+	if res := s.try("hello"); res.FailureCode != code.URLHandoffFailed || !strings.Contains(res.Error, "twice") || len(f.read("links")) != 2 {
+		t.Errorf("%s: %s", res.FailureCode, res.Error)
 	}
 }
 
@@ -119,8 +119,8 @@ func TestDesktopEndsAtHandOff(t *testing.T) {
 	s := f.open()
 	must(t, os.WriteFile(filepath.Join(f.dir, "second"), []byte("exit 1"), 0o600))
 	res := s.try("hello")
-	if res.FailureKind != code.SessionFailed || res.Submitted || !res.Infrastructure || !strings.Contains(res.Error, "display (Xvfb) ended") {
-		t.Errorf("%s: %s (submitted %v)", res.FailureKind, res.Error, res.Submitted)
+	if res.FailureCode != code.SessionFailed || res.Submitted || !res.Infrastructure || !strings.Contains(res.Error, "display (Xvfb) ended") {
+		t.Errorf("%s: %s (submitted %v)", res.FailureCode, res.Error, res.Submitted)
 	}
 }
 

@@ -38,8 +38,8 @@ func TestStalledThenNext(t *testing.T) {
 	s := r.open()
 	first := s.(closing).Session.(*batch).app.process.PID()
 	res := s.Run(within(t, time.Minute), client.Trial{CaseID: "stalled", Prompt: "hang"})
-	if res.FailureKind != code.Timeout || res.Infrastructure || !res.Submitted || !strings.Contains(res.Error, "has not grown for 2s") {
-		t.Fatalf("%s: %s (infrastructure %v)", res.FailureKind, res.Error, res.Infrastructure)
+	if res.FailureCode != code.Timeout || res.Infrastructure || !res.Submitted || !strings.Contains(res.Error, "has not grown for 2s") {
+		t.Fatalf("%s: %s (infrastructure %v)", res.FailureCode, res.Error, res.Infrastructure)
 	}
 	if files := r.files(res); !slices.Equal(files, failureFiles("stall")) {
 		t.Errorf("evidence %v", files)
@@ -76,7 +76,7 @@ func (r *rig) during(s client.Session, do func()) client.Result {
 		}
 		select {
 		case res := <-done:
-			r.t.Fatalf("ended before: %s: %s", res.FailureKind, res.Error)
+			r.t.Fatalf("ended before: %s: %s", res.FailureCode, res.Error)
 		case <-ctx.Done():
 			r.t.Fatal("no record of the prompt")
 		case <-time.After(10 * time.Millisecond):
@@ -93,8 +93,8 @@ func TestAppKilled(t *testing.T) {
 	s := r.open()
 	app := s.(closing).Session.(*batch).app.process
 	res := r.during(s, func() { must(t, syscall.Kill(app.PID(), syscall.SIGKILL)) })
-	if res.FailureKind != code.AppExited || !res.Submitted || res.Infrastructure || !strings.Contains(res.Error, "signal: killed") {
-		t.Errorf("%s: %s (infrastructure %v)", res.FailureKind, res.Error, res.Infrastructure)
+	if res.FailureCode != code.AppExited || !res.Submitted || res.Infrastructure || !strings.Contains(res.Error, "signal: killed") {
+		t.Errorf("%s: %s (infrastructure %v)", res.FailureCode, res.Error, res.Infrastructure)
 	}
 	if res.SessionID == "" || res.Trace == nil || res.Metadata["evidence"] == nil {
 		t.Errorf("the record wasn't kept: %+v", res)
@@ -120,8 +120,8 @@ func TestDesktopKilled(t *testing.T) {
 			s := r.open()
 			runtime := sessiontest.Getenv(r.desktop, "XDG_RUNTIME_DIR")
 			res := r.during(s, func() { killService(t, runtime, tc.program) })
-			if res.FailureKind != tc.want || !res.Submitted || !res.Infrastructure || !strings.Contains(res.Error, tc.text) {
-				t.Errorf("%s: %s (infrastructure %v)", res.FailureKind, res.Error, res.Infrastructure)
+			if res.FailureCode != tc.want || !res.Submitted || !res.Infrastructure || !strings.Contains(res.Error, tc.text) {
+				t.Errorf("%s: %s (infrastructure %v)", res.FailureCode, res.Error, res.Infrastructure)
 			}
 			if name == "display" {
 				r.desktop = sessiontest.Start(t)
@@ -129,8 +129,8 @@ func TestDesktopKilled(t *testing.T) {
 				return
 			}
 			next := s.Run(within(t, time.Minute), client.Trial{CaseID: "next", Prompt: "hello"})
-			if next.FailureKind != tc.want || next.Submitted || !next.Infrastructure {
-				t.Errorf("the next: %s: %s", next.FailureKind, next.Error)
+			if next.FailureCode != tc.want || next.Submitted || !next.Infrastructure {
+				t.Errorf("the next: %s: %s", next.FailureCode, next.Error)
 			}
 		})
 	}
@@ -159,8 +159,8 @@ func TestHandoffRefused(t *testing.T) {
 	s := r.open()
 	r.passes(s, client.Trial{CaseID: "before", Prompt: before})
 	res := s.Run(within(t, time.Minute), client.Trial{CaseID: "refused", Prompt: "hello"})
-	if res.FailureKind != code.URLHandoffFailed || res.Submitted || !res.Infrastructure || !strings.Contains(res.Error, "exit status 3") {
-		t.Errorf("%s: %s (submitted %v)", res.FailureKind, res.Error, res.Submitted)
+	if res.FailureCode != code.URLHandoffFailed || res.Submitted || !res.Infrastructure || !strings.Contains(res.Error, "exit status 3") {
+		t.Errorf("%s: %s (submitted %v)", res.FailureCode, res.Error, res.Submitted)
 	}
 	if files := r.files(res); !slices.Equal(files, failureFiles("submit")[1:]) {
 		t.Errorf("evidence %v", files)
@@ -313,8 +313,8 @@ func TestTools(t *testing.T) {
 	s := r.open()
 	first := s.(closing).Session.(*batch).app.process.PID()
 	res := s.Run(within(t, time.Minute), client.Trial{CaseID: "none", Prompt: "hello"})
-	if res.FailureKind != code.ClientRunFailed || res.Infrastructure || !strings.Contains(res.Error, "requireMcpCalls") {
-		t.Errorf("%s: %s", res.FailureKind, res.Error)
+	if res.FailureCode != code.ClientRunFailed || res.Infrastructure || !strings.Contains(res.Error, "requireMcpCalls") {
+		t.Errorf("%s: %s", res.FailureCode, res.Error)
 	}
 	next := r.passes(s, client.Trial{CaseID: "one", Prompt: "add 19 and 23"})
 	if again := s.(closing).Session.(*batch).app.process.PID(); again != first {
@@ -330,8 +330,8 @@ func TestUpstream(t *testing.T) {
 	r := newRig(t, script, plain)
 	s := r.open()
 	res := s.Run(within(t, time.Minute), client.Trial{CaseID: "429", Prompt: "429"})
-	if res.FailureKind != code.ClientRunFailed || !res.Infrastructure || !res.Submitted || !strings.Contains(res.Error, "HTTP 429") {
-		t.Errorf("%s: %s (infrastructure %v)", res.FailureKind, res.Error, res.Infrastructure)
+	if res.FailureCode != code.ClientRunFailed || !res.Infrastructure || !res.Submitted || !strings.Contains(res.Error, "HTTP 429") {
+		t.Errorf("%s: %s (infrastructure %v)", res.FailureCode, res.Error, res.Infrastructure)
 	}
 }
 

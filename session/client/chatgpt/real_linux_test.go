@@ -74,9 +74,9 @@ func TestTwoBatches(t *testing.T) {
 func (r *rig) passes(s client.Session, trial client.Trial) client.Result {
 	r.t.Helper()
 	res := s.Run(within(r.t, 2*time.Minute), trial)
-	if res.FailureKind != "" || res.Error != "" || res.Infrastructure || !res.Submitted || res.Trace == nil {
+	if res.FailureCode != "" || res.Error != "" || res.Infrastructure || !res.Submitted || res.Trace == nil {
 		r.show()
-		r.t.Fatalf("%q: %s: %s (submitted %v)", trial.Prompt, res.FailureKind, res.Error, res.Submitted)
+		r.t.Fatalf("%q: %s: %s (submitted %v)", trial.Prompt, res.FailureCode, res.Error, res.Submitted)
 	}
 	if c := res.Metadata["correlation"].(map[string]any); c["promptSha256"] != turn.SHA256(trial.Prompt) || c["promptUnchanged"] != true {
 		r.t.Errorf("correlation %v", c)

@@ -83,14 +83,13 @@ func (r *run) metadata(res client.Result) map[string]any {
 	confidence, limitations := turn.Confidence(r.bound)
 	m := map[string]any{
 		"driver":           provider,
-		"failureKind":      nil,
 		"artifacts":        r.kept.Kept(),
 		"correlation":      r.correlation(),
 		"traceConfidence":  confidence,
 		"traceLimitations": limitations,
 	}
-	if res.FailureKind != "" {
-		m["failureKind"] = res.FailureKind
+	if r.unprepared {
+		m[client.FailureKind] = code.AppUnavailable
 	}
 	if r.bound != nil {
 		m["session"] = map[string]any{"id": res.SessionID, "turnId": res.TurnID}
@@ -116,7 +115,7 @@ func (r *run) telemetry(res client.Result) map[string]any {
 		controller["submission"] = r.receipt
 	}
 	t := map[string]any{
-		"caseExecution":    turn.Execution(res.FailureKind != "", r.submitted),
+		"caseExecution":    turn.Execution(res.FailureCode != "", r.submitted),
 		"nativeController": controller,
 		"batchLifecycle":   r.s.lifecycle(),
 		"batchCase":        map[string]any{"index": r.index, "caseId": r.trial.CaseID, "count": r.s.batch.Trials},
@@ -132,7 +131,7 @@ func (s *batch) openError(err error) error {
 	return &client.OpenError{
 		Err: err,
 		Metadata: map[string]any{
-			"driver": provider, "failureKind": code.Of(err),
+			"driver": provider, client.FailureKind: code.AppUnavailable,
 			"traceConfidence": "none", "traceLimitations": []string{}, "nativeReadiness": s.readiness,
 		},
 		Telemetry: map[string]any{

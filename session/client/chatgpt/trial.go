@@ -26,13 +26,14 @@ type run struct {
 	start time.Time
 	steps map[string]float64
 
-	receipt   *driver.Receipt // of the Submit, nil when it didn't come to that
-	submitted bool
-	bound     *rollout.Bound
-	binder    *rollout.Binder
-	timings   []evidence.Step
-	kept      evidence.Folder    // its record, and if it failed what may show why
-	rollout   *evidence.Artifact // the copy of the bound record
+	unprepared bool            // there was no app to submit it to
+	receipt    *driver.Receipt // of the Submit, nil when it didn't come to that
+	submitted  bool
+	bound      *rollout.Bound
+	binder     *rollout.Binder
+	timings    []evidence.Step
+	kept       evidence.Folder    // its record, and if it failed what may show why
+	rollout    *evidence.Artifact // the copy of the bound record
 }
 
 // Run does one trial. When the one before failed, the app is started anew first, which isn't counted.
@@ -45,6 +46,7 @@ func (s *batch) Run(ctx context.Context, t client.Trial) client.Result {
 	err := r.possible()
 	if err == nil {
 		err = cancelled(ctx, s.recover(ctx))
+		r.unprepared = err != nil && code.Of(err) != code.Cancelled
 	}
 	r.steps = s.life.taken()
 	if err == nil {

@@ -119,17 +119,17 @@ func TestOutcomes(t *testing.T) {
 				return tc.sent, tc.err
 			}
 			res := s.try("say *hi*")
-			if res.FailureKind != tc.kind || res.Infrastructure != tc.infra || res.Submitted != tc.sent.Sent || !strings.Contains(res.Error, tc.text) {
-				t.Fatalf("%q (infrastructure %v, submitted %v): %s", res.FailureKind, res.Infrastructure, res.Submitted, res.Error)
+			if res.FailureCode != tc.kind || res.Infrastructure != tc.infra || res.Submitted != tc.sent.Sent || !strings.Contains(res.Error, tc.text) {
+				t.Fatalf("%q (infrastructure %v, submitted %v): %s", res.FailureCode, res.Infrastructure, res.Submitted, res.Error)
 			}
-			codetest.Saw(t, res.FailureKind)
+			codetest.Saw(t, res.FailureCode)
 			f.checkEvidence(res)
 			if (s.app != nil) != tc.same {
 				t.Errorf("the app is kept: %v, want %v", s.app != nil, tc.same)
 			}
 			f.send, s.settings = well, Settings{Surface: driver.Work}
-			if next := s.try("next"); next.FailureKind != "" || (f.windows == 1) != tc.same {
-				t.Errorf("the next, after %d starts: %s: %s", f.windows, next.FailureKind, next.Error)
+			if next := s.try("next"); next.FailureCode != "" || (f.windows == 1) != tc.same {
+				t.Errorf("the next, after %d starts: %s: %s", f.windows, next.FailureCode, next.Error)
 			}
 		})
 	}
@@ -152,7 +152,7 @@ func (f *fake) checkEvidence(res client.Result) {
 		f.t.Errorf("evidence %v, a record was found: %v", names, bound)
 	}
 	for _, a := range []string{"accessibility-tree.txt", "chatgpt-app.log"} {
-		if !slices.Contains(names, a) && res.FailureKind != "" && f.spoilt() {
+		if !slices.Contains(names, a) && res.FailureCode != "" && f.spoilt() {
 			f.t.Errorf("evidence %v, without %s", names, a)
 		}
 	}
@@ -235,13 +235,13 @@ func TestRecord(t *testing.T) {
 func TestAppEndsBetween(t *testing.T) {
 	f := newFake(t)
 	s := f.open()
-	if res := s.try("one"); res.FailureKind != "" {
-		t.Fatalf("%s: %s", res.FailureKind, res.Error)
+	if res := s.try("one"); res.FailureCode != "" {
+		t.Fatalf("%s: %s", res.FailureCode, res.Error)
 	}
 	must(t, s.app.process.End(context.Background()))
 	<-s.app.alive.Done()
-	if res := s.try("two"); res.FailureKind != "" || f.windows != 2 {
-		t.Errorf("%s: %s", res.FailureKind, res.Error)
+	if res := s.try("two"); res.FailureCode != "" || f.windows != 2 {
+		t.Errorf("%s: %s", res.FailureCode, res.Error)
 	}
 }
 
@@ -258,13 +258,13 @@ func TestNoNewStart(t *testing.T) {
 	}
 	for i, want := range []code.Code{code.StateTransitionUnobserved, code.AppUnavailable, code.AppUnavailable} {
 		res := s.try(strconv.Itoa(i))
-		if res.FailureKind != want || res.Submitted || !res.Infrastructure || !strings.Contains(res.Error, "starting the app anew: ") {
-			t.Errorf("%s: %s", res.FailureKind, res.Error)
+		if res.FailureCode != want || res.Submitted || !res.Infrastructure || !strings.Contains(res.Error, "starting the app anew: ") {
+			t.Errorf("%s: %s", res.FailureCode, res.Error)
 		}
 		if e := res.Telemetry["caseExecution"].(map[string]any); e["status"] != "not_submitted" {
 			t.Errorf("execution %v", e)
 		}
-		codetest.Saw(t, res.FailureKind)
+		codetest.Saw(t, res.FailureCode)
 	}
 	if f.windows != 2 {
 		t.Errorf("%d starts, want 2", f.windows)
@@ -282,8 +282,8 @@ func TestDesktopEnds(t *testing.T) {
 		return sent, nil
 	}
 	res := s.try("hello")
-	if res.FailureKind != code.KeyringAbsent || !res.Infrastructure || !res.Submitted || !strings.Contains(res.Error, "keyring (gnome-keyring-daemon) ended") {
-		t.Errorf("%s: %s", res.FailureKind, res.Error)
+	if res.FailureCode != code.KeyringAbsent || !res.Infrastructure || !res.Submitted || !strings.Contains(res.Error, "keyring (gnome-keyring-daemon) ended") {
+		t.Errorf("%s: %s", res.FailureCode, res.Error)
 	}
 }
 
@@ -298,8 +298,8 @@ func TestCancelled(t *testing.T) {
 		return sent, nil
 	}
 	res := s.Run(ctx, client.Trial{CaseID: "c", Prompt: "hello"})
-	if res.FailureKind != code.Cancelled || res.Error != "the user's wish" || !res.Infrastructure || !res.Submitted {
-		t.Errorf("%s: %s", res.FailureKind, res.Error)
+	if res.FailureCode != code.Cancelled || res.Error != "the user's wish" || !res.Infrastructure || !res.Submitted {
+		t.Errorf("%s: %s", res.FailureCode, res.Error)
 	}
 }
 
@@ -312,10 +312,10 @@ func TestPrompts(t *testing.T) {
 		strings.Repeat("é", 21<<10): code.PromptTooLarge,
 	} {
 		res := s.try(prompt)
-		if res.FailureKind != want || res.Submitted || !res.Infrastructure || s.app == nil {
-			t.Errorf("prompt of %d bytes: %s: %s", len(prompt), res.FailureKind, res.Error)
+		if res.FailureCode != want || res.Submitted || !res.Infrastructure || s.app == nil {
+			t.Errorf("prompt of %d bytes: %s: %s", len(prompt), res.FailureCode, res.Error)
 		}
-		codetest.Saw(t, res.FailureKind)
+		codetest.Saw(t, res.FailureCode)
 	}
 	if n := len(f.read("links")); n != 1 {
 		t.Errorf("%d hand-offs, want the set-up's alone", n)

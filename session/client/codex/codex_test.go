@@ -63,8 +63,8 @@ func TestTrials(t *testing.T) {
 			sessions := map[string]bool{}
 			for i, tt := range tests {
 				res := s.Run(within1m(t), client.Trial{CaseID: "case " + tt.prompt, Trial: i, Prompt: tt.prompt})
-				if res.FailureKind != "" || res.Error != "" || res.Infrastructure || !res.Submitted {
-					t.Fatalf("%q: %s: %s (infrastructure %v)", tt.prompt, res.FailureKind, res.Error, res.Infrastructure)
+				if res.FailureCode != "" || res.Error != "" || res.Infrastructure || !res.Submitted {
+					t.Fatalf("%q: %s: %s (infrastructure %v)", tt.prompt, res.FailureCode, res.Error, res.Infrastructure)
 				}
 				if want := strings.ReplaceAll(tt.final, "MODEL", model); !strings.Contains(res.Trace.FinalText, want) {
 					t.Errorf("%q: final text %q, want %q", tt.prompt, res.Trace.FinalText, want)

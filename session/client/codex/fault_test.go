@@ -66,10 +66,10 @@ func TestFakeTrials(t *testing.T) {
 			must(t, err)
 			res := s.Run(within1m(t), client.Trial{CaseID: "../a case", Prompt: "Say hi."})
 			must(t, s.Close(context.Background()))
-			if res.FailureKind != tt.kind || res.Infrastructure != tt.infra || res.Submitted != tt.sent {
-				t.Fatalf("%q (infrastructure %v, submitted %v): %s", res.FailureKind, res.Infrastructure, res.Submitted, res.Error)
+			if res.FailureCode != tt.kind || res.Infrastructure != tt.infra || res.Submitted != tt.sent {
+				t.Fatalf("%q (infrastructure %v, submitted %v): %s", res.FailureCode, res.Infrastructure, res.Submitted, res.Error)
 			}
-			codetest.Saw(t, res.FailureKind)
+			codetest.Saw(t, res.FailureCode)
 			text := res.Error
 			if tt.kind == "" {
 				text = res.Trace.FinalText
@@ -163,7 +163,7 @@ func TestPrompts(t *testing.T) {
 		strings.Repeat("x", maxPrompt+1): code.PromptTooLarge,
 	} {
 		res := s.Run(context.Background(), client.Trial{Prompt: prompt})
-		if res.FailureKind != want || res.Submitted || !res.Infrastructure {
+		if res.FailureCode != want || res.Submitted || !res.Infrastructure {
 			t.Errorf("prompt of %d bytes: %+v", len(prompt), res)
 		}
 	}
@@ -178,7 +178,7 @@ func TestCancelledTrial(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errors.New("interrupted"))
 	res := s.Run(ctx, client.Trial{Prompt: "Say hi."})
-	if res.FailureKind != code.Cancelled || res.Error != "interrupted" || !res.Infrastructure || res.Submitted {
+	if res.FailureCode != code.Cancelled || res.Error != "interrupted" || !res.Infrastructure || res.Submitted {
 		t.Errorf("%+v", res)
 	}
 	must(t, s.Close(context.Background()))
@@ -192,10 +192,10 @@ func TestUnusable(t *testing.T) {
 	s := open.(*session)
 	s.breakOn(os.ErrPermission)
 	res := s.Run(context.Background(), client.Trial{Prompt: "Say hi."})
-	if res.FailureKind != code.AppStopFailed || res.Submitted || !res.Infrastructure {
+	if res.FailureCode != code.AppStopFailed || res.Submitted || !res.Infrastructure {
 		t.Errorf("%+v", res)
 	}
-	codetest.Saw(t, res.FailureKind)
+	codetest.Saw(t, res.FailureCode)
 	if err := s.Close(context.Background()); err == nil {
 		t.Error("Close tells of no failure")
 	}

@@ -85,15 +85,15 @@ func TestKilled(t *testing.T) {
 	}
 	must(t, syscall.Kill(app, syscall.SIGKILL))
 	res := <-done
-	if res.FailureKind != code.ClientRunFailed || !res.Submitted || res.Infrastructure || !strings.Contains(res.Error, "signal: killed") {
-		t.Errorf("%s: %s (infrastructure %v)", res.FailureKind, res.Error, res.Infrastructure)
+	if res.FailureCode != code.ClientRunFailed || !res.Submitted || res.Infrastructure || !strings.Contains(res.Error, "signal: killed") {
+		t.Errorf("%s: %s (infrastructure %v)", res.FailureCode, res.Error, res.Infrastructure)
 	}
 	if res.SessionID == "" || res.Trace == nil || res.Metadata["evidence"] == nil {
 		t.Errorf("the record was not kept: %+v", res)
 	}
 	next := s.Run(within1m(t), client.Trial{CaseID: "next", Prompt: "env"})
-	if next.FailureKind != "" {
-		t.Errorf("the next trial: %s: %s", next.FailureKind, next.Error)
+	if next.FailureCode != "" {
+		t.Errorf("the next trial: %s: %s", next.FailureCode, next.Error)
 	}
 }
 
@@ -105,8 +105,8 @@ func TestCancelled(t *testing.T) {
 	go func() { done <- s.Run(ctx, client.Trial{CaseID: "cancelled", Prompt: "hang"}) }()
 	appPID(t, r)
 	cancel(errors.New("the user's wish"))
-	if res := <-done; res.FailureKind != code.Cancelled || res.Error != "the user's wish" || !res.Infrastructure || !res.Submitted {
-		t.Errorf("%s: %s", res.FailureKind, res.Error)
+	if res := <-done; res.FailureCode != code.Cancelled || res.Error != "the user's wish" || !res.Infrastructure || !res.Submitted {
+		t.Errorf("%s: %s", res.FailureCode, res.Error)
 	}
 }
 
@@ -131,8 +131,8 @@ func TestGatewayFaults(t *testing.T) {
 			r.client.opts.Limits.Stall = 2 * time.Second
 		}
 		res := s.Run(within1m(t), client.Trial{CaseID: tt.prompt, Prompt: tt.prompt})
-		if res.FailureKind != tt.kind || res.Infrastructure != tt.infra || !strings.Contains(res.Error, tt.text) {
-			t.Errorf("%s: %s: %s (infrastructure %v)", tt.prompt, res.FailureKind, res.Error, res.Infrastructure)
+		if res.FailureCode != tt.kind || res.Infrastructure != tt.infra || !strings.Contains(res.Error, tt.text) {
+			t.Errorf("%s: %s: %s (infrastructure %v)", tt.prompt, res.FailureCode, res.Error, res.Infrastructure)
 		}
 		if res.Trace == nil || res.Trace.Error != res.Error {
 			t.Errorf("%s: trace %+v", tt.prompt, res.Trace)
@@ -145,8 +145,8 @@ func TestLeftBehind(t *testing.T) {
 	r := newRig(t, "gpt-5.5", faultScript)
 	s := r.open()
 	res := s.Run(within1m(t), client.Trial{CaseID: "left", Prompt: "leave"})
-	if res.FailureKind != "" || !strings.Contains(res.Trace.FinalText, "left") {
-		t.Fatalf("%s: %s", res.FailureKind, res.Error)
+	if res.FailureCode != "" || !strings.Contains(res.Trace.FinalText, "left") {
+		t.Fatalf("%s: %s", res.FailureCode, res.Error)
 	}
 	trials, err := filepath.Glob(filepath.Join(r.dir, "*", "*"))
 	must(t, err)
@@ -164,8 +164,8 @@ func TestEnvironment(t *testing.T) {
 	var homes []string
 	for range 2 {
 		res := s.Run(within1m(t), client.Trial{CaseID: "env", Prompt: "env"})
-		if res.FailureKind != "" {
-			t.Fatalf("%s: %s", res.FailureKind, res.Error)
+		if res.FailureCode != "" {
+			t.Fatalf("%s: %s", res.FailureCode, res.Error)
 		}
 		env, after, _ := strings.Cut(res.Trace.FinalText, "\n\n")
 		if strings.Contains(env, "BERTH_TEST_INHERITED") || !strings.Contains(env, "FROM_CONFIG=yes") {
@@ -194,7 +194,7 @@ func TestSpilledToken(t *testing.T) {
 	must(t, err)
 	text, err := json.Marshal(res)
 	must(t, err)
-	if res.FailureKind != "" || !strings.Contains(res.Trace.FinalText, "[redacted]") || strings.Contains(string(text), token) {
+	if res.FailureCode != "" || !strings.Contains(res.Trace.FinalText, "[redacted]") || strings.Contains(string(text), token) {
 		t.Errorf("result %s", text)
 	}
 	kept, err := filepath.Glob(filepath.Join(r.evidence, "*", "*"))
@@ -228,8 +228,8 @@ func TestHTTPServer(t *testing.T) {
 	s := r.open()
 	before := calls.Load()
 	res := s.Run(within1m(t), client.Trial{CaseID: "http", Prompt: "add"})
-	if res.FailureKind != "" || !strings.Contains(res.Trace.FinalText, "42") || calls.Load() == before {
-		t.Fatalf("%s: %s", res.FailureKind, res.Error)
+	if res.FailureCode != "" || !strings.Contains(res.Trace.FinalText, "42") || calls.Load() == before {
+		t.Fatalf("%s: %s", res.FailureCode, res.Error)
 	}
 	if sel := res.Telemetry["mcpSelection"].(map[string]any); sel["status"] != "ok" || sel["configuredMcpCallCount"] != 1 {
 		t.Errorf("selection %v", sel)

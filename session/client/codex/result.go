@@ -79,13 +79,9 @@ func (r *run) result(err error) client.Result {
 func (r *run) metadata(res client.Result) map[string]any {
 	m := map[string]any{
 		"driver":          "codex-app-server",
-		"failureKind":     nil,
 		"correlation":     turn.Correlation(r.trial.Prompt, r.bound),
 		"traceConfidence": "none",
 		"executionPolicy": r.s.readiness.ExecutionPolicy,
-	}
-	if res.FailureKind != "" {
-		m["failureKind"] = res.FailureKind
 	}
 	if r.bound != nil {
 		m["session"] = map[string]any{"id": res.SessionID, "turnId": res.TurnID}
@@ -106,7 +102,7 @@ func (r *run) metadata(res client.Result) map[string]any {
 
 // telemetry is the trial's clientTelemetry (contract §8).
 func (r *run) telemetry(res client.Result) map[string]any {
-	t := map[string]any{"caseExecution": turn.Execution(res.FailureKind != "", r.submitted)}
+	t := map[string]any{"caseExecution": turn.Execution(res.FailureCode != "", r.submitted)}
 	if r.bound != nil {
 		t["mcpSelection"] = r.s.rules().Selection(r.bound.Turn)
 	}

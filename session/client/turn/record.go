@@ -34,7 +34,7 @@ func Trace(b *rollout.Bound, failure string, secrets *redact.Set) *trace.Trace {
 func Result(err error, submitted bool, b *rollout.Bound, secrets *redact.Set) client.Result {
 	res := client.Result{Submitted: submitted}
 	if err != nil {
-		res.FailureKind, res.Infrastructure = Classify(err, submitted)
+		res.FailureCode, res.Infrastructure = Classify(err, submitted)
 		res.Error = code.Line(secrets.String(code.Detail(err)))
 	}
 	if b != nil {
