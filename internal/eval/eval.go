@@ -146,7 +146,7 @@ func (r *run) plan(ctx context.Context, info backends.Info, img backends.Image, 
 		p.Bundles[i].Inference = r.way.bundle()
 		p.Bundles[i].WarmProfile = r.Profile == runner.ProfileWarm
 	}
-	r.recorder = newRecorder(r.folder, r.Eval, secrets, had)
+	r.recorder = newRecorder(r.folder, r.Eval, p.Bundles, secrets, had)
 	r.shards.ID, r.shards.Bundles, r.shards.Recorder = id, p.Bundles, r.recorder
 	r.shards.Labels = func(shard int) map[string]string {
 		return owner.Shard{Run: id, Index: shard, Created: time.Now(), Keep: r.Keep != runner.KeepNever, Owner: self}.Labels()

@@ -29,7 +29,7 @@ func testRecorder(t *testing.T) *recorder {
 	}
 	secrets := &redact.Set{}
 	secrets.Add(secret)
-	return newRecorder(run, e, secrets, nil)
+	return newRecorder(run, e, nil, secrets, nil)
 }
 
 // stream is a tar stream of entries.

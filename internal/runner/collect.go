@@ -29,6 +29,7 @@ const overdueAfter = 5 * time.Minute
 type collector struct {
 	*shard
 	left  map[shardproto.Key]bool // not come back yet
+	saved []shardproto.Key
 	cut   []shardproto.Key        // running when the collector ended
 	turns *turns
 	greet bool // the worker has introduced itself
@@ -255,6 +256,7 @@ func (c *collector) trial(ctx context.Context, l channel.Shard, m shardproto.Mes
 		return code.Errorf(code.ResultsNotSaved, "%w", err)
 	}
 	delete(c.left, key)
+	c.saved = append(c.saved, key)
 	c.out.Finished++
 	c.say.printf("%s %s #%d %s%s", key.Variant, key.CaseID, key.Trial, m.Status, because(result))
 	return nil
@@ -276,6 +278,9 @@ func (c *collector) done(ctx context.Context, l channel.Shard, m shardproto.Mess
 	c.out.Steps.add(m.StepsMs)
 	c.say.printf("done: %d collected, %d infra, %d not run", m.Collected, m.Infra, m.Cancelled)
 	asked := c.grace != nil
+	if err := c.cleanedUp(m.Cleanups); err != nil {
+		return err
+	}
 	switch {
 	case len(c.left) > 0 && !asked && m.Reason != "":
 		return code.Errorf(code.Missing, "the worker is done and %d of its trials never came: %.500s", len(c.left), m.Reason)
@@ -283,6 +288,22 @@ func (c *collector) done(ctx context.Context, l channel.Shard, m shardproto.Mess
 		return code.Errorf(code.Missing, "the worker is done and %d of its trials never came", len(c.left))
 	case m.Cleanup == shardproto.CleanupFailed:
 		return code.Errorf(code.AppStopFailed, "the worker couldn't clean up after its trials")
+	}
+	return nil
+}
+
+// cleanedUp adds to the trials' records what the ends of their batches came to.
+func (c *collector) cleanedUp(all []shardproto.Cleanup) error {
+	for _, done := range all {
+		var keys []shardproto.Key
+		for _, k := range c.saved {
+			if k.Variant == done.Variant {
+				keys = append(keys, k)
+			}
+		}
+		if err := c.Recorder.CleanedUp(keys, done); err != nil {
+			return code.Errorf(code.ResultsNotSaved, "%w", err)
+		}
 	}
 	return nil
 }

@@ -103,6 +103,7 @@ type recorder struct {
 	trials   map[shardproto.Key]client.Result
 	twice    []shardproto.Key
 	evidence map[int]int // bytes by shard
+	cleanups map[shardproto.Key]string
 }
 
 func (r *recorder) Trial(k shardproto.Key, res client.Result) error {
@@ -119,6 +120,18 @@ func (r *recorder) Trial(k shardproto.Key, res client.Result) error {
 	}
 	r.trials[k] = res
 	return nil
+}
+
+func (r *recorder) CleanedUp(keys []shardproto.Key, c shardproto.Cleanup) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cleanups == nil {
+		r.cleanups = map[shardproto.Key]string{}
+	}
+	for _, k := range keys {
+		r.cleanups[k] = c.Status
+	}
+	return r.fail
 }
 
 func (r *recorder) Evidence(shard int, tar io.Reader) error {

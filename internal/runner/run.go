@@ -63,6 +63,8 @@ type Inference struct {
 type Recorder interface {
 	// Trial saves one finished trial; an error ends the run, since later ones couldn't be saved either.
 	Trial(key shardproto.Key, r client.Result) error
+	// CleanedUp notes of trials that were saved what the end of their batch came to.
+	CleanedUp(keys []shardproto.Key, c shardproto.Cleanup) error
 	// Evidence unpacks a shard's evidence folder, a tar stream.
 	Evidence(shard int, tar io.Reader) error
 }

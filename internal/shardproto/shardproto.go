@@ -144,9 +144,19 @@ type Message struct {
 	Cleanup   string `json:"cleanup,omitempty"`   // done
 	// StepsMs is berth's own, in done: what the worker timed, in milliseconds by step.
 	StepsMs map[string]float64 `json:"stepsMs,omitempty"`
+	// Cleanups is berth's own, in done: what the end of each batch came to.
+	Cleanups []Cleanup `json:"cleanups,omitempty"`
 
 	ByServer map[string]Token  `json:"byServer,omitempty"` // tokens
 	Env      map[string]string `json:"env,omitempty"`      // tokens
+}
+
+// Cleanup is what ending a batch's app and removing its profile came to. It's over only when the batch's
+// trials have long been told.
+type Cleanup struct {
+	Variant    string `json:"variant"`
+	Status     string `json:"status"` // client.Completed, client.Failed
+	DurationMs int64  `json:"durationMs"`
 }
 
 // Token is one server's bearer. ExpiresAt is RFC 3339, "" for unknown.

@@ -29,7 +29,7 @@ func (c *collection) batch(i int, b shardproto.Batch) {
 		c.failBatch(i, b, err)
 		return
 	}
-	defer c.close(session)
+	defer c.close(b.Variant, session)
 	for j, r := range b.Requests {
 		key := keyOf(b, r)
 		if !c.acquire(key) {
@@ -76,12 +76,17 @@ func (c *collection) profileDir() string {
 	return filepath.Join(c.w.opts.Home, shardproto.WarmProfile)
 }
 
-func (c *collection) close(s client.Session) {
+func (c *collection) close(variant string, s client.Session) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), closeWait)
 	defer cancel()
-	if s.Close(ctx) != nil {
+	began := time.Now()
+	err := s.Close(ctx)
+	if err != nil {
 		c.unclean.Store(true)
 	}
+	c.counts.Cleanups = append(c.counts.Cleanups, shardproto.Cleanup{
+		Variant: variant, Status: client.StatusOf(err), DurationMs: time.Since(began).Milliseconds(),
+	})
 }
 
 // failBatch reports each trial of a batch that couldn't be opened; nothing of it was sent, so none

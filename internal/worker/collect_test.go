@@ -15,7 +15,18 @@ import (
 	"github.com/berth-run/berth/internal/version"
 	"github.com/berth-run/berth/session/client"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
+
+// ended are the clean-ups of batches that ended well, in whatever time.
+func ended(variants ...string) (all []shardproto.Cleanup) {
+	for _, v := range variants {
+		all = append(all, shardproto.Cleanup{Variant: v, Status: client.Completed})
+	}
+	return all
+}
+
+var anyTime = cmpopts.IgnoreFields(shardproto.Cleanup{}, "DurationMs")
 
 func TestCollect(t *testing.T) {
 	f := &fake{}
@@ -32,9 +43,9 @@ func TestCollect(t *testing.T) {
 		{Type: "trial", Key: key("a", "two", 1), Status: "collected", Path: "0/1.json"},
 		{Type: "acquire", Key: key("b", "three", 0)},
 		{Type: "trial", Key: key("b", "three", 0), Status: "collected", Path: "1/0.json"},
-		{Type: "done", Collected: 3, Cleanup: "ok"},
+		{Type: "done", Collected: 3, Cleanup: "ok", Cleanups: ended("a", "b")},
 	}
-	if diff := cmp.Diff(want, b.follow()); diff != "" {
+	if diff := cmp.Diff(want, b.follow(), anyTime); diff != "" {
 		t.Errorf("messages (-want +got)\n%s", diff)
 	}
 	got := b.result("0/1.json")
@@ -117,9 +128,9 @@ func TestOpenFails(t *testing.T) {
 				{Type: "trial", Key: key("broken", "two", 1), Status: "infra", Path: "0/1.json"},
 				{Type: "acquire", Key: key("good", "three", 0)},
 				{Type: "trial", Key: key("good", "three", 0), Status: "collected", Path: "1/0.json"},
-				{Type: "done", Collected: 1, Infra: 2, Cleanup: "ok"},
+				{Type: "done", Collected: 1, Infra: 2, Cleanup: "ok", Cleanups: ended("good")},
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := cmp.Diff(want, got, anyTime); diff != "" {
 				t.Errorf("messages (-want +got)\n%s", diff)
 			}
 			if r := b.result("0/1.json").Result; r.FailureCode != tt.want || !r.Infrastructure || r.Submitted || r.Error == "" || strings.HasPrefix(r.Error, string(tt.want)) {
@@ -143,9 +154,9 @@ func TestCancel(t *testing.T) {
 		b.send(cancel)
 		want := []shardproto.Message{
 			{Type: "trial", Key: key("a", "one", 0), Status: "infra", Path: "0/0.json"},
-			{Type: "done", Infra: 1, Cancelled: 2, Cleanup: "ok"},
+			{Type: "done", Infra: 1, Cancelled: 2, Cleanup: "ok", Cleanups: ended("a")},
 		}
-		if diff := cmp.Diff(want, b.follow()); diff != "" {
+		if diff := cmp.Diff(want, b.follow(), anyTime); diff != "" {
 			t.Errorf("messages (-want +got)\n%s", diff)
 		}
 		if r := b.result("0/0.json").Result; r.FailureCode != code.Cancelled || r.Error != "interrupted" {
@@ -238,7 +249,8 @@ func TestUncleanEnd(t *testing.T) {
 	b := start(t, &fake{closeErr: errors.New("app doesn't stop")}, nil)
 	b.collect(shardproto.Bundle{Batches: []shardproto.Batch{batch("a", "one")}})
 	all := b.follow()
-	if m := all[len(all)-1]; m.Cleanup != shardproto.CleanupFailed || m.Collected != 1 {
+	m := all[len(all)-1]
+	if m.Cleanup != shardproto.CleanupFailed || m.Collected != 1 || len(m.Cleanups) != 1 || m.Cleanups[0].Variant != "a" || m.Cleanups[0].Status != client.Failed {
 		t.Errorf("%+v; want a failed clean-up", m)
 	}
 }

@@ -114,6 +114,21 @@ func HoldsResponses(name string) bool {
 // was doing.
 const FailureKind = "failureKind"
 
+// Status of a batch's set-up and of its clean-up, in its batchLifecycle (contract §8).
+const (
+	NotStarted = "not-started"
+	Completed  = "completed"
+	Failed     = "failed"
+)
+
+// StatusOf is that of what ended with err.
+func StatusOf(err error) string {
+	if err != nil {
+		return Failed
+	}
+	return Completed
+}
+
 // Trial is one prompt to run.
 type Trial struct {
 	CaseID string

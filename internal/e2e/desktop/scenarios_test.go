@@ -182,7 +182,11 @@ func (r *scenarioRun) check(t *testing.T, res rig.Result) {
 				checkPlugins(t, trial, s.options["plugins"] != nil)
 				checkRecorded(t, res.Dir, trial, promptOf(key.Variant))
 			}
-			codetest.Saw(t, code.Code(rig.FailureCode(trial)))
+			if trial.Shard == nil || seen.BatchLifecycle.CleanupStatus != client.Completed {
+				t.Errorf("shard %v, clean-up %q", trial.Shard, seen.BatchLifecycle.CleanupStatus)
+			}
+			codetest.Saw(t, code.Code(trial.FailureCode()))
+			codetest.Saw(t, code.Code(trial.FailureKind()))
 		})
 	}
 	if len(trials) != len(outcomes) {
@@ -196,7 +200,8 @@ type seen struct {
 		Submission *driver.Receipt `json:"submission"`
 	} `json:"nativeController"`
 	BatchLifecycle struct {
-		NativeSetup driver.Receipt `json:"nativeSetup"`
+		NativeSetup   driver.Receipt `json:"nativeSetup"`
+		CleanupStatus string         `json:"cleanupStatus"`
 	} `json:"batchLifecycle"`
 }
 

@@ -182,6 +182,13 @@ func (s *batch) Readiness() client.Readiness { return s.readiness }
 
 // Close ends the app, empties the keyring and removes the profile.
 func (s *batch) Close(ctx context.Context) error {
+	began := time.Now()
+	err := s.dispose(ctx)
+	s.life.cleanedUp(time.Since(began), err)
+	return err
+}
+
+func (s *batch) dispose(ctx context.Context) error {
 	err := s.stopApp(ctx)
 	if s.desktop != nil && s.desktop.Err() == nil {
 		err = errors.Join(err, s.client.keyring.clear(ctx, s.desktop.Bus()))

@@ -128,7 +128,7 @@ func TestOpenErrorIsTold(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 	l := told.Telemetry["batchLifecycle"].(map[string]any)
-	if setup := l["nativeSetup"].(driver.Receipt); setup.Phase != driver.IntroDismiss || setup.ActionCount != 3 || l["setupStatus"] != "failed" {
+	if setup := l["nativeSetup"].(driver.Receipt); setup.Phase != driver.IntroDismiss || setup.ActionCount != 3 || l["setupStatus"] != client.Failed || l["cleanupStatus"] != client.Completed {
 		t.Errorf("lifecycle %v", l)
 	}
 	if told.Metadata[client.FailureKind] != code.AppUnavailable {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/session/client"
 )
 
 // Names of steps, for Result.Steps. Those up to StepPrepare are a batch's set-up, told with its first
@@ -38,14 +39,16 @@ type lifecycle struct {
 	events     []event
 	steps      map[string]float64 // since they were last taken
 	setup      time.Duration
-	status     string
+	status     string // of the set-up
+	cleanup    time.Duration
+	cleaned    string // status of the clean-up
 	recoveries int
 	recovery   time.Duration
 	screenshot string // of a Prepare that failed
 }
 
 func newLifecycle() lifecycle {
-	return lifecycle{events: []event{}, steps: map[string]float64{}, status: "pending"}
+	return lifecycle{events: []event{}, steps: map[string]float64{}, status: client.NotStarted, cleaned: client.NotStarted}
 }
 
 // step runs one step and notes its time.
@@ -66,10 +69,11 @@ func (l *lifecycle) taken() map[string]float64 {
 }
 
 func (l *lifecycle) setUp(took time.Duration, err error) {
-	l.setup, l.status = took, "ready"
-	if err != nil {
-		l.status = "failed"
-	}
+	l.setup, l.status = took, client.StatusOf(err)
+}
+
+func (l *lifecycle) cleanedUp(took time.Duration, err error) {
+	l.cleanup, l.cleaned = took, client.StatusOf(err)
 }
 
 // recovered notes that the app was started anew.

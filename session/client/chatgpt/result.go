@@ -142,12 +142,13 @@ func (s *batch) openError(err error) error {
 	}
 }
 
-// lifecycle is the batch's so far. What its clean-up comes to isn't known before its last trial is told.
+// lifecycle is the batch's so far. What its clean-up comes to isn't known before its last trial is told, and
+// is added to the trials' records then.
 func (s *batch) lifecycle() map[string]any {
 	l := &s.life
 	m := map[string]any{
-		"id": s.id, "scope": "batch", "setupStatus": l.status, "cleanupStatus": "pending",
-		"setupDurationMs": l.setup.Milliseconds(), "cleanupDurationMs": 0,
+		"id": s.id, "scope": "batch", "setupStatus": l.status, "cleanupStatus": l.cleaned,
+		"setupDurationMs": l.setup.Milliseconds(), "cleanupDurationMs": l.cleanup.Milliseconds(),
 		"recoveryCount": l.recoveries, "recoveryDurationMs": l.recovery.Milliseconds(),
 		"nativeSetup": s.prepared, "nativeReadiness": s.readiness, "events": append([]event{}, l.events...),
 	}

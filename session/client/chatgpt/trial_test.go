@@ -217,7 +217,7 @@ func TestRecord(t *testing.T) {
 		t.Errorf("controller %+v", c)
 	}
 	l := got.T.BatchLifecycle
-	if l.ID == "" || l.Scope != "batch" || l.SetupStatus != "ready" || l.CleanupStatus != "pending" || l.NativeSetup.Status != driver.Ready || len(l.Events) == 0 {
+	if l.ID == "" || l.Scope != "batch" || l.SetupStatus != client.Completed || l.CleanupStatus != client.NotStarted || l.NativeSetup.Status != driver.Ready || len(l.Events) == 0 {
 		t.Errorf("lifecycle %+v", l)
 	}
 	if p := l.NativeReadiness.BuiltinToolPolicy; p == nil || p.WebSearch != "disabled" {
