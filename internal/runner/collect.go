@@ -30,7 +30,7 @@ type collector struct {
 	*shard
 	left  map[shardproto.Key]bool // not come back yet
 	saved []shardproto.Key
-	cut   []shardproto.Key        // running when the collector ended
+	cut   []shardproto.Key // running when the collector ended
 	turns *turns
 	greet bool // the worker has introduced itself
 	limit time.Duration
