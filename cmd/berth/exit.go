@@ -55,7 +55,7 @@ func statusOf(err error) int {
 	switch {
 	case errors.As(err, &status):
 		return status.code
-	case errors.Is(err, errInterrupted):
+	case errors.Is(err, errInterrupted), errors.Is(err, eval.ErrInterrupted):
 		return report.ExitInterrupted
 	case errors.As(err, &usage):
 		return report.ExitUsage

@@ -80,6 +80,35 @@ func TestInterruptedBeforeShards(t *testing.T) {
 	}
 }
 
+// hanging is an engine that answers nobody.
+type hanging struct {
+	backends.Backend
+	asked func()
+}
+
+func (h hanging) Info(ctx context.Context) (backends.Info, error) {
+	h.asked()
+	<-ctx.Done()
+	return backends.Info{}, context.Cause(ctx)
+}
+
+func (h hanging) Close() error { return nil }
+
+// TestInterruptedWhileAsking: with no shard yet there's nothing to drain, so the first interrupt ends it.
+func TestInterruptedWhileAsking(t *testing.T) {
+	for _, args := range [][]string{{"run", "-c", "eval.json", "--script", "default"}, {"canary", "-c", "app.json"}} {
+		r := newRig(t, shardtest.Options{})
+		r.write(t, "app.json", `{"name": "app", "datasets": ["./cases.json"], "client": "chatgpt", "variants": [{"name": "one", "model": "gpt-5.5"}]}`)
+		r.openEngine = func(context.Context, string) (backends.Backend, error) {
+			return hanging{asked: func() { r.signals <- os.Interrupt }}, nil
+		}
+		status := r.do(args...)
+		if said := r.stderr.String(); status != report.ExitInterrupted || !strings.HasSuffix(said, "berth: interrupted before a shard was made\n") {
+			t.Errorf("%s: exit status %d:\n%s", args[0], status, said)
+		}
+	}
+}
+
 // TestInterruptedCommand: where there's nothing to drain the first interrupt ends it.
 func TestInterruptedCommand(t *testing.T) {
 	for _, args := range [][]string{{"ps"}, {"sweep"}, {"runner", "setup", "podman", "-c", "eval.json"}} {

@@ -86,7 +86,7 @@ result folders.
                                                   with a scripted gateway and no account
 
 Exit status: 0 all passed, 1 a case failed, 2 usage or config, 3 nothing could be set up,
-4 trials are missing, 130 interrupted twice.`,
+4 trials are missing, 130 interrupted twice, or before a shard was made.`,
 		Version:       version.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,

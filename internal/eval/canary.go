@@ -51,14 +51,11 @@ func (q Request) Canary(ctx context.Context, save string) (*Canary, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := q.Engine.Info(ctx)
-	if err != nil {
-		return nil, err
-	}
-	img, err := findImage(ctx, q.Engine, info.Arch, chatgptImage, q.Image)
-	if err == nil {
-		err = checkAppVersion(img, q.AppVersion)
-	}
+	var img backends.Image
+	err = q.early(ctx, func(ctx context.Context) (err error) {
+		img, err = q.chosenImage(ctx, chatgptImage)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -83,6 +80,19 @@ func (q Request) Canary(ctx context.Context, save string) (*Canary, error) {
 		return fetchState(ctx, l, save)
 	})
 	return found, also(out.Err, out.Left)
+}
+
+// chosenImage is the one that a client's shards run, of the version that is meant.
+func (q Request) chosenImage(ctx context.Context, client string) (backends.Image, error) {
+	info, err := q.Engine.Info(ctx)
+	if err != nil {
+		return backends.Image{}, err
+	}
+	img, err := findImage(ctx, q.Engine, info.Arch, client, q.Image)
+	if err == nil {
+		err = checkAppVersion(img, q.AppVersion)
+	}
+	return img, err
 }
 
 // inspect has the shard's worker binary do it, as a command of its own.

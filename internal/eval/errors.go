@@ -14,6 +14,8 @@ var (
 	ErrNoWorker = errors.New("no berth-worker")
 	// ErrSecrets: --secrets-file can't be read. The text names a line, never its content.
 	ErrSecrets = errors.New("secrets file")
+	// ErrInterrupted: the first interrupt came while nothing ran yet that could be let end.
+	ErrInterrupted = errors.New("interrupted before a shard was made")
 	// ErrUnfinished: the shards are done and the run's folder couldn't be completed. The trials that
 	// were saved stay, for --resume.
 	ErrUnfinished = errors.New("the run's folder couldn't be completed")

@@ -43,7 +43,11 @@ type Request struct {
 // shards failed has a Result that says so.
 func Run(ctx context.Context, q Request) (*Result, error) {
 	secrets := &redact.Set{}
-	r, err := q.prepare(ctx, secrets)
+	var r *run
+	err := q.early(ctx, func(ctx context.Context) (err error) {
+		r, err = q.prepare(ctx, secrets)
+		return err
+	})
 	if err != nil {
 		return nil, secrets.Error(err)
 	}
