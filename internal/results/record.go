@@ -131,7 +131,8 @@ type Runner struct {
 	Notes []string `json:"notes,omitempty"`
 	// NativeReadiness is what the client proved before the first prompt, by variant.
 	NativeReadiness map[string]any `json:"nativeReadiness,omitempty"`
-	// Shards tells of each shard that was started, by rising index.
+	// Shards tells of each shard that was started, by rising index. One that was replaced comes before the
+	// one in its place, which has the same index.
 	Shards []Shard `json:"shards,omitempty"`
 }
 

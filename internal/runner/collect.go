@@ -38,6 +38,7 @@ type collector struct {
 	silence *time.Timer
 	drain   <-chan struct{} // nil once it has been heeded
 	grace   <-chan time.Time
+	full    bool // the shard's memory limit was hit
 }
 
 func newCollector(s *shard) *collector {
@@ -96,9 +97,9 @@ func (c *collector) step(ctx context.Context, l channel.Shard) (done bool, err e
 	case <-c.silence.C:
 		return false, code.Errorf(code.ShardSilent, "nothing heard from the worker for %s", c.limit)
 	case <-c.drain:
-		c.drain, c.grace = nil, time.After(cancelGrace)
+		c.drain = nil
 		c.say.printf("cancelling")
-		return false, c.send(ctx, l, shardproto.Message{Type: shardproto.TypeCancel, Reason: "interrupted"})
+		return false, c.cancel(ctx, l, "interrupted")
 	case <-c.grace:
 		return false, code.Errorf(code.Cancelled, "the worker didn't end within %s of being cancelled", cancelGrace)
 	case <-ctx.Done():
@@ -123,6 +124,12 @@ func (c *collector) send(ctx context.Context, l channel.Shard, m shardproto.Mess
 		return context.Cause(ctx)
 	}
 	return err
+}
+
+// cancel has the worker end in good order, and soon.
+func (c *collector) cancel(ctx context.Context, l channel.Shard, reason string) error {
+	c.grace = time.After(cancelGrace)
+	return c.send(ctx, l, shardproto.Message{Type: shardproto.TypeCancel, Reason: reason})
 }
 
 // take handles one message; done tells that it was the last.
@@ -213,7 +220,9 @@ func (c *collector) acquire(ctx context.Context, m shardproto.Message) error {
 	if m.Key == nil || !c.left[*m.Key] || c.turns.has(*m.Key) {
 		return broken("it asked for a trial that isn't its own, or twice")
 	}
-	c.turns.ask(ctx, *m.Key, c.limited(*m.Key))
+	if !c.full {
+		c.turns.ask(ctx, *m.Key, c.limited(*m.Key))
+	}
 	return nil
 }
 
@@ -259,6 +268,9 @@ func (c *collector) trial(ctx context.Context, l channel.Shard, m shardproto.Mes
 	c.saved = append(c.saved, key)
 	c.out.Finished++
 	c.say.printf("%s %s #%d %s%s", key.Variant, key.CaseID, key.Trial, m.Status, because(result))
+	if result.FailureCode == code.OOMKilled {
+		return c.limitHit(ctx, l)
+	}
 	return nil
 }
 
@@ -282,6 +294,8 @@ func (c *collector) done(ctx context.Context, l channel.Shard, m shardproto.Mess
 		return err
 	}
 	switch {
+	case c.full:
+		return c.errFull()
 	case len(c.left) > 0 && !asked && m.Reason != "":
 		return code.Errorf(code.Missing, "the worker is done and %d of its trials never came: %.500s", len(c.left), m.Reason)
 	case len(c.left) > 0 && !asked:

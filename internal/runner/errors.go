@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/berth-run/berth/backends"
+	"github.com/berth-run/berth/internal/capacity"
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/internal/shardproto"
 )
@@ -48,11 +49,11 @@ func reason(ctx context.Context, err error) error {
 	return err
 }
 
-// shardEnded is PID 1's end as a cause; deadman is what its dead man's switch waits.
-func shardEnded(st backends.ExitStatus, deadman time.Duration) error {
+// shardEnded is PID 1's end as a cause; deadman is what its dead man's switch waits, memory its limit in bytes.
+func shardEnded(st backends.ExitStatus, deadman time.Duration, memory int64) error {
 	switch {
 	case st.OOMKilled:
-		return code.Errorf(code.OOMKilled, "%w: its memory limit was hit; raise it with --runner-option memory=", errShardEnded)
+		return code.Errorf(code.OOMKilled, "%w: its memory limit of %s was hit; raise it with --runner-option memory=", errShardEnded, capacity.Size(memory))
 	case st.Code == shardproto.ExitSilent:
 		return code.Errorf(code.ShardLost, "%w: its dead man's switch ended it: nothing was heard from berth for %s", errShardEnded, deadman)
 	}

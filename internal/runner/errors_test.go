@@ -19,9 +19,9 @@ func TestReason(t *testing.T) {
 		return ctx
 	}
 	alive, user := context.Background(), ended(errors.New("interrupted"))
-	killed := ended(shardEnded(backends.ExitStatus{Code: 137}, time.Minute))
-	oom := ended(shardEnded(backends.ExitStatus{Code: 137, OOMKilled: true}, time.Minute))
-	silent := ended(shardEnded(backends.ExitStatus{Code: shardproto.ExitSilent}, time.Minute))
+	killed := ended(shardEnded(backends.ExitStatus{Code: 137}, time.Minute, 2<<30))
+	oom := ended(shardEnded(backends.ExitStatus{Code: 137, OOMKilled: true}, time.Minute, 2<<30))
+	silent := ended(shardEnded(backends.ExitStatus{Code: shardproto.ExitSilent}, time.Minute, 2<<30))
 	tests := map[string]struct {
 		ctx  context.Context
 		err  error
@@ -33,7 +33,7 @@ func TestReason(t *testing.T) {
 		"cut by the user":            {user, io.ErrUnexpectedEOF, "cancelled: interrupted"},
 		"call cut by the user":       {user, code.Errorf(code.InferenceUnavailable, "no token"), "cancelled: interrupted"},
 		"cut by the shard's end":     {killed, io.ErrUnexpectedEOF, "shard_lost: the shard ended with status 137"},
-		"link lost by its end":       {oom, code.Errorf(code.ShardLost, "link lost"), "oom_killed: the shard ended: its memory limit was hit; raise it with --runner-option memory="},
+		"link lost by its end":       {oom, code.Errorf(code.ShardLost, "link lost"), "oom_killed: the shard ended: its memory limit of 2 GiB was hit; raise it with --runner-option memory="},
 		"cut by the switch":          {silent, io.ErrUnexpectedEOF, "shard_lost: the shard ended: its dead man's switch ended it: nothing was heard from berth for 1m0s"},
 		"results not saved by then":  {user, code.Errorf(code.ResultsNotSaved, "disk full"), "results_not_saved: disk full"},
 		"protection missing by then": {killed, code.Errorf(code.ProtectionMissing, "seccomp"), "protection_missing: seccomp"},

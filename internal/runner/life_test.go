@@ -298,48 +298,38 @@ func TestFailedTrials(t *testing.T) {
 // TestShardDies: the trial that was under way is recorded as lost to infrastructure, the one that
 // finished stays, and what hadn't begun is missing with the reason.
 func TestShardDies(t *testing.T) {
-	tests := map[string]struct {
-		shard func(backends.Shard) backends.Shard
-		want  code.Code
-		text  string
-	}{
-		"killed":        {nil, code.ShardLost, "the shard ended with status 137"},
-		"out of memory": {func(s backends.Shard) backends.Shard { return oomShard{s} }, code.OOMKilled, "memory limit was hit"},
+	r := newRig(t, shardtest.Options{}, []string{"first", "second", "third"})
+	r.engine.App.Run = func(ctx context.Context, b client.Batch, tr client.Trial) client.Result {
+		if tr.CaseID == "second" {
+			return killed(ctx, r.engine, b)
+		}
+		return shardtest.Answer("ok")
 	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, shardtest.Options{}, []string{"first", "second", "third"})
-			if tt.shard != nil {
-				r.Backend = decorated{r.engine, tt.shard}
-			}
-			r.engine.App.Run = func(ctx context.Context, _ client.Batch, tr client.Trial) client.Result {
-				if tr.CaseID == "second" {
-					go r.engine.Kill(r.engine.IDs()[0])
-					<-ctx.Done()
-					return shardtest.Cancelled(ctx)
-				}
-				return shardtest.Answer("ok")
-			}
-			out := r.Do(t.Context())
-			s := out.Shards[0]
-			if code.Of(s.Err) != tt.want || !strings.Contains(s.Err.Error(), tt.text) {
-				t.Errorf("got %v, want %s with %q", s.Err, tt.want, tt.text)
-			}
-			if got, want := r.saved.kinds(), map[string]string{"first": "", "second": string(tt.want)}; !maps.Equal(got, want) {
-				t.Errorf("recorded %v, want %v", got, want)
-			}
-			if cut := r.saved.trials[key("second")]; !cut.Infrastructure || !cut.Submitted || cut.Error != code.Detail(s.Err) {
-				t.Errorf("the trial under way: %+v", cut)
-			}
-			if len(s.Missing) != 1 || s.Missing[0].Key != key("third") || s.Missing[0].Reason != s.Err.Error() {
-				t.Errorf("missing %+v", s.Missing)
-			}
-			if !strings.Contains(r.log.String(), "stopped: "+string(tt.want)) {
-				t.Errorf("progress:\n%s", r.log)
-			}
-			r.left(t)
-		})
+	out := r.Do(t.Context())
+	s := out.Shards[0]
+	if code.Of(s.Err) != code.ShardLost || !strings.Contains(s.Err.Error(), "the shard ended with status 137") {
+		t.Errorf("got %v", s.Err)
 	}
+	if got, want := r.saved.kinds(), map[string]string{"first": "", "second": string(code.ShardLost)}; !maps.Equal(got, want) {
+		t.Errorf("recorded %v, want %v", got, want)
+	}
+	if cut := r.saved.trials[key("second")]; !cut.Infrastructure || !cut.Submitted || cut.Error != code.Detail(s.Err) {
+		t.Errorf("the trial under way: %+v", cut)
+	}
+	if len(out.Shards) != 1 || len(s.Missing) != 1 || s.Missing[0].Key != key("third") || s.Missing[0].Reason != s.Err.Error() {
+		t.Errorf("%d shards, missing %+v", len(out.Shards), s.Missing)
+	}
+	if !strings.Contains(r.log.String(), "stopped: "+string(code.ShardLost)) {
+		t.Errorf("progress:\n%s", r.log)
+	}
+	r.left(t)
+}
+
+// killed is a trial whose shard's PID 1 is killed under it.
+func killed(ctx context.Context, e *shardtest.Engine, b client.Batch) client.Result {
+	go e.Kill(e.ShardOf(b))
+	<-ctx.Done()
+	return shardtest.Cancelled(ctx)
 }
 
 // TestLostLink: the channel's exec is killed in the middle of a trial, which goes on; nothing is lost

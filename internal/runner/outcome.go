@@ -9,7 +9,8 @@ import (
 	"github.com/berth-run/berth/session/client"
 )
 
-// Outcome is what became of a run's shards.
+// Outcome is what became of a run's shards, in the order of its bundles; one that was replaced comes
+// before the next of its bundle.
 type Outcome struct {
 	Shards []ShardOutcome
 }
@@ -47,7 +48,8 @@ type ShardOutcome struct {
 	Client client.Info
 	// Steps times set-up and clean-up.
 	Steps Steps
-	// Finished counts trials that came back; Missing are the others, with the reason.
+	// Finished counts trials that came back; Missing are the others, with the reason, but for those that
+	// another shard was given.
 	Finished int
 	Missing  []Missing
 }

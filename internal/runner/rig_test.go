@@ -196,7 +196,7 @@ func (d decorated) Create(ctx context.Context, c backends.Config) (backends.Shar
 	return d.shard(s), nil
 }
 
-// oomShard is one whose end was the memory limit's doing.
+// oomShard is one whose end is the memory limit's doing.
 type oomShard struct{ backends.Shard }
 
 func (s oomShard) Wait(ctx context.Context) (backends.ExitStatus, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,7 +25,7 @@ type Run struct {
 	Spec    oci.ShardSpec
 	Network string
 	Options Options
-	// Bundles has one entry a shard; a shard without a case isn't in it.
+	// Bundles has one entry for each shard of the plan; a shard without a case isn't in it.
 	Bundles []shardproto.Bundle
 	// Labels gives a shard's owner labels.
 	Labels    func(shard int) map[string]string
@@ -88,18 +89,18 @@ func (r *Run) Do(ctx context.Context) Outcome {
 	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	out := Outcome{Shards: make([]ShardOutcome, len(r.Bundles))}
+	shards := make([][]ShardOutcome, len(r.Bundles))
 	var wg sync.WaitGroup
 	for i := range r.Bundles {
 		wg.Go(func() {
-			s := newShard(c, &r.Bundles[i])
-			out.Shards[i] = s.live(ctx)
-			if c.fatal(out.Shards[i].Err) {
-				cancel(code.Errorf(code.Cancelled, "shard %s ended the run", ordinal(s.bundle.Shard)))
+			shards[i] = c.inShards(ctx, &r.Bundles[i])
+			if c.fatal(shards[i][len(shards[i])-1].Err) {
+				cancel(code.Errorf(code.Cancelled, "shard %s ended the run", ordinal(r.Bundles[i].Shard)))
 			}
 		})
 	}
 	wg.Wait()
+	out := Outcome{Shards: slices.Concat(shards...)}
 	c.stops.close(out.SetupError())
 	return out
 }

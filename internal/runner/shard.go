@@ -32,6 +32,9 @@ type shard struct {
 	bundle *shardproto.Bundle
 	say    shardProgress
 	out    ShardOutcome
+	// nth counts the shards that had a part of the bundle, from 0; rest is what the next is to do.
+	nth  int
+	rest *shardproto.Bundle
 }
 
 func newShard(c *common, b *shardproto.Bundle) *shard {
@@ -61,11 +64,10 @@ func (s *shard) live(ctx context.Context) ShardOutcome {
 			return s.out.Steps.time("collect", func() error { return c.run(ctx, l) })
 		})
 	})
-	if err = s.Secrets.Error(reason(ctx, err)); err != nil {
-		s.out.Err = err
-		s.stops.add(s.bundle.Shard, err)
-	}
-	c.settle(err)
+	s.out.Err = s.Secrets.Error(c.blame(reason(ctx, err)))
+	c.settle(s.out.Err)
+	c.handOn()
+	c.tell()
 	return s.out
 }
 
@@ -108,8 +110,13 @@ func (s *shard) inContainer(ctx context.Context, use func(backends.Shard) error)
 	return err
 }
 
+// name is the container's. The one before it may have been kept.
 func (s *shard) name() string {
-	return fmt.Sprintf("berth-%s-%d", strings.ToLower(s.ID), s.bundle.Shard.Index)
+	name := fmt.Sprintf("berth-%s-%d", strings.ToLower(s.ID), s.bundle.Shard.Index)
+	if s.nth > 0 {
+		name += fmt.Sprintf(".%d", s.nth+1)
+	}
+	return name
 }
 
 // kept tells whether the shard outlives the run that ended with err.
@@ -138,7 +145,7 @@ func (s *shard) linked(ctx context.Context, sh backends.Shard, use func(context.
 	go func() {
 		defer close(ended)
 		if st, err := s.await(alive, sh); err == nil {
-			cancel(shardEnded(st, s.Options.Deadman))
+			cancel(shardEnded(st, s.Options.Deadman, s.Spec.Memory()))
 		}
 	}()
 	defer func() {

@@ -111,8 +111,9 @@ func (e *Engine) pid1(ctx context.Context, p fake.ProcessIO) int {
 
 func (e *Engine) workerOptions(id string) worker.Options {
 	dir := filepath.Join(e.dir, id)
+	e.tellKills(id, 0)
 	o := worker.Options{
-		RunDir: filepath.Join(dir, "run"), Home: dir, Tmp: dir, TunnelAddr: "127.0.0.1:0", Image: Image,
+		RunDir: filepath.Join(dir, "run"), Home: dir, Tmp: dir, Cgroup: e.cgroup(id), TunnelAddr: "127.0.0.1:0", Image: Image,
 		Clients: func(string) (client.Client, error) { return e.App, nil },
 		SelfCheck: func(_ context.Context, x selfcheck.Expect) selfcheck.Report {
 			if e.options.SelfCheck == nil {

@@ -36,10 +36,7 @@ func (c *collection) batch(i int, b shardproto.Batch) {
 			c.counts.Cancelled += len(b.Requests) - j
 			return
 		}
-		result := c.watchMemory(func() client.Result {
-			return session.Run(c.ctx, client.Trial{CaseID: r.CaseID, Trial: r.Trial, Prompt: r.Input.Prompt})
-		})
-		c.report(i, j, key, withReadiness(result, session.Readiness()))
+		c.report(i, j, key, withReadiness(c.trial(session, r), session.Readiness()))
 	}
 }
 

@@ -21,6 +21,7 @@ type collection struct {
 	bundle shardproto.Bundle
 	id     [sha256.Size]byte
 	tokens *tokens
+	memory memory
 	grants chan shardproto.Key
 
 	ctx    context.Context // ends by a cancel message, or with the Worker
@@ -32,7 +33,7 @@ type collection struct {
 }
 
 func newCollection(w *Worker, b shardproto.Bundle, id [sha256.Size]byte) *collection {
-	c := &collection{w: w, bundle: b, id: id, grants: make(chan shardproto.Key, 16), done: make(chan struct{})}
+	c := &collection{w: w, bundle: b, id: id, memory: memory{cgroup: w.opts.Cgroup}, grants: make(chan shardproto.Key, 16), done: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancelCause(w.ctx)
 	c.tokens = newTokens(w.folders.tokens, w.opts.Redact, func(servers []string, reason string) {
 		w.say(shardproto.Message{Type: shardproto.TypeNeedTokens, Servers: servers, Reason: reason})

@@ -37,6 +37,8 @@ type Options struct {
 	SelfCheck func(context.Context, selfcheck.Expect) selfcheck.Report
 	// Redact gets every token; the clients share it. Default: one of the Worker's own.
 	Redact *redact.Set
+	// Cgroup is where the shard's own cgroup is mounted; default /sys/fs/cgroup.
+	Cgroup string
 	// TunnelAddr is where apps find the gateway; default channel.TunnelAddr.
 	TunnelAddr string
 	// Image is told in the hello message, for the run's record.
@@ -59,6 +61,7 @@ func (o Options) orDefault() Options {
 	def(&o.RunDir, oci.RunDir)
 	def(&o.Home, oci.Home)
 	def(&o.Tmp, "/tmp")
+	def(&o.Cgroup, cgroupRoot)
 	if o.SelfCheck == nil {
 		o.SelfCheck = selfcheck.Run
 	}

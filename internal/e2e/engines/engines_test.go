@@ -29,6 +29,8 @@ var tests = []struct {
 	{"keep=always", keepAlways},
 	{"keep=failed", keepFailed},
 	{"disk full at results", diskFullAtResults},
+	{"memory limit hit", memoryLimitHit},
+	{"memory filled with files", memoryFilled},
 }
 
 // TestRootless runs the tests on both rootless engines, side by side, and compares the sample's results.
