@@ -50,6 +50,9 @@ test: prereqs-tests build ## every test, as an unprivileged user, with a summary
 test-vm: prereqs-vm build ## limits, on a virtual machine with systemd: rootless engines enforce them there
 	@scripts/vm/test
 
+test-containerd: prereqs-tests build ## root's tests on a containerd 2 (CONTAINERD=v2.1.0 for another), as root
+	@scripts/test-containerd $(CONTAINERD)
+
 check: ## format, vet, import directions and the unit tests; no engine needed
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
 	  [ -z "$$unformatted" ] || { echo "not gofmt'ed (make fmt):"; echo "$$unformatted"; exit 1; }
@@ -117,4 +120,4 @@ bench-tool:
 	@mkdir -p bin
 	@$(BUILD) -o bin/bench ./scripts/bench
 
-.PHONY: help run image build cross generate clean test test-vm spectest check lint fmt prereqs prereqs-tests prereqs-vm bench-channel bench-start bench-run bench-memory bench-session bench-atspi bench-backend bench-chatgpt prereqs-bench bench-build bench-tool
+.PHONY: help run image build cross generate clean test test-vm test-containerd spectest check lint fmt prereqs prereqs-tests prereqs-vm bench-channel bench-start bench-run bench-memory bench-session bench-atspi bench-backend bench-chatgpt prereqs-bench bench-build bench-tool

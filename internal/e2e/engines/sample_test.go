@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,24 +73,29 @@ func absolute(t *testing.T, path string) string {
 	return abs
 }
 
-// difference is a field that two runs of an eval may have different values in, by the end of its path,
-// and why.
-type difference struct{ path, why string }
+// difference is a field that two runs of an eval may have different values in, and why.
+type difference struct {
+	path *regexp.Regexp // of a field's path without the numbers of lists
+	why  string
+}
+
+// ending matches paths by their ends.
+func ending(pattern string) *regexp.Regexp { return regexp.MustCompile(`(` + pattern + `)$`) }
 
 // mayDiffer is all that an engine may change of a run's results.
 var mayDiffer = []difference{
-	{`\.(\w*[dD]urationMs|elapsedMs|duration_ms|time\w*Ms|time_to_first_token_ms)`, "how long something took"},
-	{`\.(steps|stepsMs)\.[\w.]+`, "how long something took"},
-	{`\.(started_at|completed_at)(_ms)?|\.create_time|\.duration\.(secs|nanos)`, "when something was"},
-	{`\.process_id`, "Codex's own number for a command"},
-	{`\.(artifacts\[\]|evidence)\.(bytes|sha256)`, "of a file with ids and times in it"},
-	{`\.environment\.name|\.runner\.(name|engine\.\w+)`, "the runner's facts"},
-	{`\.runner\.notEnforced.*|\.runner\.limitsMode|\.environment\.options\.limits`, "the runner's facts: limits that the engine can't apply"},
-	{`\.shards\[\]\.container`, "an id"},
+	{ending(`\.(\w*[dD]urationMs|elapsedMs|duration_ms|time\w*Ms|time_to_first_token_ms)`), "how long something took"},
+	{ending(`\.(steps|stepsMs)\.[\w.]+`), "how long something took"},
+	{ending(`\.(started_at|completed_at)(_ms)?|\.create_time|\.duration\.(secs|nanos)`), "when something was"},
+	{ending(`\.process_id`), "Codex's own number for a command"},
+	{ending(`\.(artifacts\[\]|evidence)\.(bytes|sha256)`), "of a file with ids and times in it"},
+	{ending(`\.environment\.name|\.runner\.(name|engine\.\w+)`), "the runner's facts"},
+	{ending(`\.runner\.notEnforced.*|\.runner\.limitsMode|\.environment\.options\.limits`), "the runner's facts: limits that the engine can't apply"},
+	{ending(`\.shards\[\]\.container`), "an id"},
 }
 
 // builtApart is for images of two builds.
-var builtApart = []difference{{`\.image\.digest`, "each build of Debian's root file system has files of its own day"}}
+var builtApart = []difference{{ending(`\.image\.digest`), "each build of Debian's root file system has files of its own day"}}
 
 // ids are texts that name one run, one trial or one moment, wherever they stand.
 var ids = regexp.MustCompile(strings.Join([]string{
@@ -109,7 +115,7 @@ func same(t *testing.T, one, other string, may []difference) {
 	if len(a) < 1000 {
 		t.Fatalf("only %d fields were read", len(a))
 	}
-	used := map[string]bool{}
+	used := map[*regexp.Regexp]bool{}
 	for _, path := range slices.Sorted(func(yield func(string) bool) {
 		for path := range a {
 			if !yield(path) {
@@ -125,7 +131,7 @@ func same(t *testing.T, one, other string, may []difference) {
 		if a[path] == b[path] {
 			continue
 		}
-		if d := allowed(path, may); d != "" {
+		if d := allowed(path, may); d != nil {
 			used[d] = true
 			continue
 		}
@@ -141,14 +147,14 @@ func same(t *testing.T, one, other string, may []difference) {
 var index = regexp.MustCompile(`\[\d+\]`)
 
 // allowed gives the path of the difference that a field's belongs to.
-func allowed(path string, may []difference) string {
+func allowed(path string, may []difference) *regexp.Regexp {
 	path = index.ReplaceAllString(path, "[]")
 	for _, d := range may {
-		if regexp.MustCompile(`(` + d.path + `)$`).MatchString(path) {
+		if d.path.MatchString(path) {
 			return d.path
 		}
 	}
-	return ""
+	return nil
 }
 
 // fields reads all files of a folder, as texts by FILE:PATH, with every id masked.
@@ -187,7 +193,13 @@ func read(name string, body []byte, all map[string]string) error {
 	case ".json":
 		return flatten(name+":", body, all)
 	case ".jsonl":
-		for i, line := range strings.Split(strings.TrimSpace(string(body)), "\n") {
+		lines := strings.Split(strings.TrimSpace(string(body)), "\n")
+		if strings.Contains(name, "-rollout-") {
+			if err := settle(lines); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		for i, line := range lines {
 			if err := flatten(fmt.Sprintf("%s:[%d]", name, i), []byte(line), all); err != nil {
 				return err
 			}
@@ -203,6 +215,26 @@ func read(name string, body []byte, all map[string]string) error {
 	default:
 		all[name] = ids.ReplaceAllString(string(body), "*")
 	}
+	return nil
+}
+
+// settle sorts the lines of a rollout by what may not differ in them: Codex does several things at once, and
+// writes of each when it comes to it.
+func settle(lines []string) error {
+	keys := map[string]string{}
+	for _, line := range lines {
+		said := map[string]string{}
+		if err := flatten("", []byte(line), said); err != nil {
+			return err
+		}
+		maps.DeleteFunc(said, func(path, _ string) bool { return path == ".timestamp" || allowed(path, mayDiffer) != nil })
+		key, err := json.Marshal(said) // with its keys in order
+		if err != nil {
+			return err
+		}
+		keys[line] = string(key)
+	}
+	slices.SortStableFunc(lines, func(a, b string) int { return strings.Compare(keys[a], keys[b]) })
 	return nil
 }
 
