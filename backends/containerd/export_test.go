@@ -74,3 +74,6 @@ func (b *Backend) FirstIDs() []uint32 {
 	}
 	return []uint32{b.ids.UID, b.ids.GID}
 }
+
+// ShimSocket is where the shim of a shard listens, as it's seen from here.
+func (b *Backend) ShimSocket(shard string) string { return b.engine.shimSocket(shard) }

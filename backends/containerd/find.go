@@ -2,6 +2,7 @@ package containerd
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -31,6 +32,22 @@ func (e engine) socket() string { return e.root + e.address }
 // fifoDir is where FIFOs are made, as the engine has it: beside the socket, so that who mounts the
 // socket's folder into a container shares this one too.
 func (e engine) fifoDir() string { return filepath.Join(filepath.Dir(e.address), "berth-fifo") }
+
+// shimSocket is where the shim of a shard listens, as it's seen from here (SocketAddress of containerd's
+// pkg/shim).
+func (e engine) shimSocket(shard string) string {
+	return fmt.Sprintf("%s/run/containerd/s/%x", e.root, sha256.Sum256([]byte(filepath.Join(e.address, Namespace, shard))))
+}
+
+// removeSocket removes what a shim leaves that didn't end by itself, or was never quite there. A rootless
+// engine's folder of these is closed to its own user, and goes with the engine.
+func (e engine) removeSocket(shard string) error {
+	err := os.Remove(e.shimSocket(shard))
+	if err == nil || errors.Is(err, os.ErrNotExist) || e.rootless && errors.Is(err, os.ErrPermission) {
+		return nil
+	}
+	return fmt.Errorf("removing a shim's socket: %w", err)
+}
 
 // finder looks for an engine; its fields are the host.
 type finder struct {

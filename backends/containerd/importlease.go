@@ -43,9 +43,13 @@ func (b *Backend) importLease(ctx context.Context, ref string) (_ context.Contex
 	}, nil
 }
 
-// RemoveStale takes away what imports left half done whose maker is provably dead. Package owner calls it
-// in a sweep.
+// RemoveStale takes away what imports left half done whose maker is provably dead, and shims whose shards
+// are gone. Package owner calls it in a sweep.
 func (b *Backend) RemoveStale(ctx context.Context) error {
+	return errors.Join(b.removeImports(ctx), b.endLostShims(ctx))
+}
+
+func (b *Backend) removeImports(ctx context.Context) error {
 	m := b.LeasesService()
 	all, err := m.List(ctx)
 	if err != nil {

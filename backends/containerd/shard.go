@@ -198,20 +198,41 @@ const (
 	// endTries is how often a task is killed before it's given up, each time for endTimeout.
 	endTries   = 3
 	endTimeout = 10 * time.Second
+	// shimPoll is how often we look for a task whose start is under way, for nobody any more.
+	shimPoll = 10 * time.Millisecond
 )
 
-// endTask kills all that runs and deletes the task, if there is one.
+// endTask leaves nothing running: no task, no shim, nor what one listens at.
 func (s *shard) endTask(ctx context.Context) error {
-	for try := 1; ; try++ {
+	if err := s.killTasks(ctx); err != nil {
+		return err
+	}
+	return s.backend.engine.removeSocket(s.id)
+}
+
+// killTasks kills all that runs and deletes the task, if there is one or comes to be one.
+func (s *shard) killTasks(ctx context.Context) error {
+	late := time.After(endTries * endTimeout)
+	for failures := 0; ; {
 		err := s.killTask(ctx)
-		if ignore(err, errdefs.IsNotFound) == nil {
+		switch {
+		case err == nil:
 			return nil
-		}
-		if ctx.Err() != nil {
+		case ctx.Err() != nil:
 			return context.Cause(ctx)
+		case !errdefs.IsNotFound(err):
+			if failures++; failures == endTries {
+				return explain(err)
+			}
+			continue
 		}
-		if try == endTries {
-			return explain(err)
+		if found, err := s.backend.endShims(s.id); err != nil || !found {
+			return err
+		}
+		select {
+		case <-time.After(shimPoll):
+		case <-late:
+			return errors.New("the engine has a shim of it, but no task")
 		}
 	}
 }
@@ -221,7 +242,8 @@ func (s *shard) killTask(ctx context.Context) error {
 	defer cancel()
 	// With PID 1 goes its PID namespace. An error is one of what has ended already, or shows in what follows.
 	_, _ = s.tasks().Kill(ctx, &tasks.KillRequest{ContainerID: s.id, Signal: sigkill})
-	if _, err := s.tasks().Wait(ctx, &tasks.WaitRequest{ContainerID: s.id}); err != nil {
+	// A task whose process is gone is told of as one that isn't there, when a berth was killed that deleted it.
+	if _, err := s.tasks().Wait(ctx, &tasks.WaitRequest{ContainerID: s.id}); err != nil && !errdefs.IsNotFound(native(err)) {
 		return native(err)
 	}
 	_, err := s.tasks().Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: s.id})
