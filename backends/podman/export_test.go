@@ -2,6 +2,7 @@ package podman
 
 import (
 	"context"
+	"net/url"
 	"os"
 )
 
@@ -34,4 +35,9 @@ func RuntimeConfig(ctx context.Context, b *Backend, id string) ([]byte, error) {
 		return nil, err
 	}
 	return os.ReadFile(c.OCIConfigPath)
+}
+
+// RemoveOnly removes a container, and does nothing else of a shard's removal.
+func RemoveOnly(ctx context.Context, b *Backend, id string) error {
+	return b.api.delete(ctx, route("/containers/%s", id), url.Values{"force": {"true"}, "timeout": {"0"}, "v": {"true"}}, nil)
 }

@@ -85,6 +85,7 @@ type infoResponse struct {
 	Host  hostInfo `json:"host"`
 	Store struct {
 		GraphDriverName string `json:"graphDriverName"`
+		GraphRoot       string `json:"graphRoot"`
 	} `json:"store"`
 	Version struct {
 		Version string `json:"Version"`

@@ -1,7 +1,6 @@
 package podman
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -81,14 +80,13 @@ const (
 
 // roleOf tells what a process of this user has to do with the container, by its arguments.
 func roleOf(dir, containerID string) role {
-	b, err := os.ReadFile(filepath.Join(dir, "cmdline"))
-	if err != nil || !bytes.Contains(b, []byte(containerID)) || !owned(dir) {
+	args := arguments(dir)
+	if !slices.Contains(args, containerID) || !owned(dir) {
 		return stranger
 	}
-	args := strings.Split(strings.TrimRight(string(b), "\x00"), "\x00")
 	switch filepath.Base(args[0]) {
 	case "conmon":
-		if i := slices.Index(args, "-c"); i > 0 && i+1 < len(args) && args[i+1] == containerID {
+		if following(args, "-c") == containerID {
 			return monitor
 		}
 	case "podman":
@@ -97,6 +95,20 @@ func roleOf(dir, containerID string) role {
 		}
 	}
 	return stranger
+}
+
+// arguments are a process's, none of one that is gone.
+func arguments(dir string) []string {
+	b, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+	return strings.Split(strings.TrimRight(string(b), "\x00"), "\x00")
+}
+
+// following gives the argument after the first that is flag, "" without one.
+func following(args []string, flag string) string {
+	if i := slices.Index(args, flag); i >= 0 && i+1 < len(args) {
+		return args[i+1]
+	}
+	return ""
 }
 
 func owned(dir string) bool {

@@ -3,7 +3,9 @@ package podman_test
 import (
 	"testing"
 
+	"github.com/berth-run/berth/backends"
 	"github.com/berth-run/berth/backends/backendtest"
+	"github.com/berth-run/berth/backends/podman"
 	"github.com/berth-run/berth/oci"
 )
 
@@ -24,5 +26,32 @@ func TestTrap10(t *testing.T) {
 	}
 	if left := processesWith(t, s.ID()); len(left) > 0 {
 		t.Errorf("%d processes are left", len(left))
+	}
+}
+
+// TestStaleMonitors removes shards as a berth does that is killed before it comes to the monitors of their
+// execs. A sweep ends those of berth's own.
+func TestStaleMonitors(t *testing.T) {
+	r := newRig(t)
+	gone, there, other := r.config(t, oci.ShardSpec{}), r.config(t, oci.ShardSpec{}), r.config(t, oci.ShardSpec{})
+	other.Name = "not-" + other.Name
+	var ids []string
+	for _, c := range []backends.Config{gone, there, other} {
+		s := r.start(t, c)
+		backendtest.Execs(t, s, 2, 2)
+		ids = append(ids, s.ID())
+	}
+	for _, id := range []string{ids[0], ids[2]} {
+		if err := podman.RemoveOnly(t.Context(), r.Backend, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Backend.RemoveStale(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for i, want := range []bool{false, true, true} {
+		if left := processesWith(t, ids[i]); want != (len(left) > 0) {
+			t.Errorf("shard %d: processes %+v", i, left)
+		}
 	}
 }

@@ -36,6 +36,8 @@ type Backend struct {
 	api     *client
 	service *service // ours, or nil
 	info    backends.Info
+	// storage is the engine's folder, which tells it from others of this user's.
+	storage string
 	// cgroup2 and controllers say which limits can be passed on.
 	cgroup2     bool
 	controllers map[string]bool
@@ -103,6 +105,7 @@ func (b *Backend) learn(ctx context.Context, remote bool) error {
 		b.controllers[c] = true
 	}
 	b.memory = newMemory(remote, h)
+	b.storage = r.Store.GraphRoot
 	b.info = backends.Info{
 		Name:         "podman",
 		Version:      r.Version.Version,

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -55,6 +54,7 @@ kill "$ender" # which it ignores while it is ending the rest
 wait "$ender"
 rm -f -- "$1"
 rmdir -- "${1%/*}"
+[ -z "$3" ] || rm -rf -- "$3"
 exit "$status"`
 
 // startService runs a `podman system service` on a socket in a private folder (of the runtime
@@ -90,8 +90,12 @@ func (s *service) spawn() (*child, error) {
 	}
 	defer r.Close()
 	c := &child{alive: w, stderr: new(tail), ended: make(chan struct{})}
-	c.cmd = exec.Command("/bin/sh", "-c", supervisor, "berth-podman", s.socket, unixURL(s.socket))
+	scratch := makeScratch(s.env)
+	c.cmd = exec.Command("/bin/sh", "-c", supervisor, "berth-podman", s.socket, unixURL(s.socket), scratch)
 	c.cmd.Env = slices.Concat(s.env, noBus(s.env, s.dir), calmGC)
+	if scratch != "" {
+		c.cmd.Env = append(c.cmd.Env, "TMPDIR="+scratch)
+	}
 	c.cmd.Stderr = c.stderr
 	c.cmd.ExtraFiles = []*os.File{r}
 	// A group of its own: the terminal's Ctrl-C is for us, who still need the engine to clean up.
@@ -99,6 +103,7 @@ func (s *service) spawn() (*child, error) {
 	// The pause process, which outlives the service, holds its stderr.
 	c.cmd.WaitDelay = 100 * time.Millisecond
 	if err := c.cmd.Start(); err != nil {
+		_ = os.Remove(scratch) // or there is none
 		return nil, errors.Join(err, w.Close())
 	}
 	go func() {
@@ -145,17 +150,10 @@ func serviceEnv(env []string, getenv func(string) string, uid int) ([]string, er
 // runs dbus-launch when it moves a pause process that it has made to a scope of its own, and leaves a
 // dbus-daemon behind.
 func noBus(env []string, dir string) []string {
-	var runtimeDir string
-	for _, e := range env {
-		switch name, value, _ := strings.Cut(e, "="); name {
-		case "DBUS_SESSION_BUS_ADDRESS":
-			if value != "" {
-				return nil
-			}
-		case "XDG_RUNTIME_DIR":
-			runtimeDir = value
-		}
+	if variable(env, "DBUS_SESSION_BUS_ADDRESS") != "" {
+		return nil
 	}
+	runtimeDir := variable(env, "XDG_RUNTIME_DIR")
 	if _, err := os.Stat(filepath.Join(runtimeDir, "bus")); err == nil && runtimeDir != "" {
 		return nil
 	}

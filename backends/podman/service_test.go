@@ -46,7 +46,7 @@ func privateHost(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range []string{"home", "run", "bin"} {
+	for _, d := range []string{"home", "run", "bin", "tmp"} {
 		if err := os.Mkdir(filepath.Join(base, d), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -66,12 +66,12 @@ func privateHost(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	env := []string{
-		"HOME=" + filepath.Join(base, "home"), "XDG_RUNTIME_DIR=" + filepath.Join(base, "run"),
+		"HOME=" + filepath.Join(base, "home"), "XDG_RUNTIME_DIR=" + filepath.Join(base, "run"), "TMPDIR=" + filepath.Join(base, "tmp"),
 		"PATH=" + filepath.Join(base, "bin") + ":" + os.Getenv("PATH"), "BASE=" + base,
 	}
 	for _, e := range os.Environ() {
 		switch name, _, _ := strings.Cut(e, "="); name {
-		case "HOME", "PATH", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "CONTAINER_HOST":
+		case "HOME", "PATH", "TMPDIR", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "CONTAINER_HOST":
 		default:
 			env = append(env, e)
 		}
@@ -108,8 +108,15 @@ func startOwner(t *testing.T) (cmd *exec.Cmd, socket, base string) {
 // TestServiceEndsWithOwner kills the owner with -9 and looks for what remains, as a user who never ran
 // Podman: that is when it re-executes itself, and makes its pause process.
 func TestServiceEndsWithOwner(t *testing.T) {
-	cmd, socket, _ := startOwner(t)
+	cmd, socket, base := startOwner(t)
 	if _, err := os.Stat(socket); err != nil {
+		t.Fatal(err)
+	}
+	scratch, err := filepath.Glob(filepath.Join(base, "tmp/berth-podman-*"))
+	if err != nil || len(scratch) != 1 {
+		t.Fatalf("Podman's temporary folders: %v, %v", scratch, err)
+	}
+	if err := os.WriteFile(filepath.Join(scratch[0], "half an image"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Process.Kill(); err != nil {
@@ -120,6 +127,10 @@ func TestServiceEndsWithOwner(t *testing.T) {
 		return os.IsNotExist(err)
 	})
 	eventually(t, "no service runs", func() bool { return len(processesWith(t, socket)) == 0 })
+	eventually(t, "its temporary folder is gone", func() bool {
+		_, err := os.Stat(scratch[0])
+		return os.IsNotExist(err)
+	})
 }
 
 // TestServiceLaunchesNoBus ends the inner of the service's two processes: then the outer one asks the

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -31,13 +32,22 @@ func place() (Identity, error) {
 	return id, nil
 }
 
+// errElsewhere: /proc is mounted for another PID namespace, so its numbers aren't this process's.
+var errElsewhere = errors.New("/proc shows another PID namespace's processes")
+
 // startTime gives field 22 of /proc/PID/stat: clock ticks since boot, which setting the clock
 // doesn't change. That a process is gone is kill(2)'s word, since /proc may hide other users'.
 func startTime(pid int) (string, error) {
 	if err := unix.Kill(pid, 0); errors.Is(err, unix.ESRCH) {
 		return "", errGone
 	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	name := fmt.Sprintf("/proc/%d/stat", pid)
+	if pid == os.Getpid() {
+		name = "/proc/self/stat"
+	} else if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
+		return "", errors.Join(errElsewhere, err)
+	}
+	stat, err := os.ReadFile(name)
 	if err != nil {
 		return "", err
 	}

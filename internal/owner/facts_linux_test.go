@@ -3,9 +3,11 @@ package owner
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -18,6 +20,9 @@ func TestMain(m *testing.M) {
 		os.Stdout.WriteString("up\n")
 		io.Copy(io.Discard, os.Stdin)
 		return
+	}
+	if os.Getenv("OWNER_TEST_ELSEWHERE") != "" {
+		os.Exit(elsewhere())
 	}
 	os.Exit(m.Run())
 }
@@ -103,6 +108,56 @@ func TestForeignProcess(t *testing.T) {
 	if errors.Is(err, errGone) || err == nil && start == "" {
 		t.Errorf("pid 1: %q, %v", start, err)
 	}
+}
+
+// TestProcOfAnother judges in a PID namespace of its own, where /proc still shows the processes of the one
+// outside: there the own number is some other process's, or nobody's.
+func TestProcOfAnother(t *testing.T) {
+	child := exec.Command("/proc/self/exe")
+	child.Env = append(os.Environ(), "OWNER_TEST_ELSEWHERE=1")
+	child.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
+	}
+	out, err := child.CombinedOutput()
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC) {
+		t.Skip("this host allows no user namespaces; set kernel.unprivileged_userns_clone=1")
+	}
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// elsewhere is the process in that namespace: its PID 1, with a child.
+func elsewhere() int {
+	id, err := Self()
+	fail := func(what string, v Verdict, err error) int {
+		fmt.Printf("%s: %v, %v; %+v\n", what, v, err, id)
+		return 1
+	}
+	own, _ := os.ReadFile("/proc/self/stat")
+	if start, _ := parseStat(own); err != nil || id.Start != start {
+		return fail("self", Unknown, err)
+	}
+	if v, err := id.Judge(); v != Alive || err != nil {
+		return fail("self", v, err)
+	}
+	other := exec.Command("/bin/sh", "-c", "read -r _")
+	in, err := other.StdinPipe()
+	if err != nil || other.Start() != nil {
+		return fail("child", Unknown, err)
+	}
+	id.PID = other.Process.Pid
+	if v, err := id.Judge(); v != Unknown || err != nil {
+		return fail("child that runs", v, err)
+	}
+	_ = in.Close()
+	_ = other.Wait()
+	if v, err := id.Judge(); v != Dead || err != nil {
+		return fail("child that has ended", v, err)
+	}
+	return 0
 }
 
 func TestParseStat(t *testing.T) {

@@ -22,6 +22,9 @@ const (
 	LabelStart        = "run.berth.owner.start"
 )
 
+// NamePrefix begins each shard's name: it's what is seen of a shard where no labels are.
+const NamePrefix = "berth-"
+
 // ErrLabels: labels that aren't a whole set of ours.
 var ErrLabels = errors.New("not a shard's labels")
 

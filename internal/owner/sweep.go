@@ -25,7 +25,8 @@ func Sweep(ctx context.Context, b backends.Backend, dryRun bool) ([]Swept, error
 	return o.sweep(ctx, b, dryRun)
 }
 
-// staler is a backend on which a dead owner can leave more than shards: half an image, say.
+// staler is a backend on which a dead owner can leave more than shards: half an image, say, or what
+// the engine ran for a shard.
 type staler interface {
 	RemoveStale(ctx context.Context) error
 }
@@ -52,7 +53,7 @@ func (o observer) sweep(ctx context.Context, b backends.Backend, dryRun bool) ([
 	}
 	if st, ok := b.(staler); ok && !dryRun {
 		if err := st.RemoveStale(ctx); err != nil {
-			failed = append(failed, fmt.Errorf("remove what imports left: %w", err))
+			failed = append(failed, fmt.Errorf("remove what a dead run left: %w", err))
 		}
 	}
 	return swept, errors.Join(failed...)

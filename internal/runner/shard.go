@@ -10,6 +10,7 @@ import (
 	"github.com/berth-run/berth/backends"
 	"github.com/berth-run/berth/internal/channel"
 	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/internal/owner"
 	"github.com/berth-run/berth/internal/shardproto"
 )
 
@@ -112,7 +113,7 @@ func (s *shard) inContainer(ctx context.Context, use func(backends.Shard) error)
 
 // name is the container's. The one before it may have been kept.
 func (s *shard) name() string {
-	name := fmt.Sprintf("berth-%s-%d", strings.ToLower(s.ID), s.bundle.Shard.Index)
+	name := fmt.Sprintf("%s%s-%d", owner.NamePrefix, strings.ToLower(s.ID), s.bundle.Shard.Index)
 	if s.nth > 0 {
 		name += fmt.Sprintf(".%d", s.nth+1)
 	}
