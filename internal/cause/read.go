@@ -84,7 +84,7 @@ func (e *Evidence) take(name string, f io.Reader) {
 	case name == evidence.StepsFile:
 		e.steps, _ = evidence.ReadSteps(text) // those before what can't be read
 		e.files[fromSteps] = name
-	case strings.HasPrefix(name, client.TreePrefix):
+	case client.IsTree(name):
 		e.takeTree(text)
 		e.files[fromTree] = name
 	case strings.HasSuffix(name, ".png"):
@@ -93,7 +93,7 @@ func (e *Evidence) take(name string, f io.Reader) {
 	case strings.HasSuffix(name, ".log"):
 		e.takeLog(text)
 		e.files[fromLog] = name
-	case strings.HasPrefix(name, client.RecordPrefix):
+	case client.IsRecord(name):
 		e.takeRecord(name, f)
 		e.files[fromRecord] = name
 	}
@@ -104,7 +104,7 @@ func (e *Evidence) takeTree(r io.Reader) {
 	if err != nil {
 		return
 	}
-	if strings.HasPrefix(string(body), "no tree: ") {
+	if strings.HasPrefix(string(body), evidence.NoTree) {
 		e.noTree = string(body)
 		return
 	}

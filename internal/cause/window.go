@@ -64,15 +64,13 @@ func (e *Evidence) pageArea() *atspi.Rect {
 	return nil
 }
 
-// asks are the labels of dialogs that nobody is there to answer.
-var asks = []string{"Log in", "Sign in", "Sign up", "Allow", "Deny", "Approve", "Decline", "Unlock"}
-
 func dialog(e *Evidence) string {
+	if e.tree == nil {
+		return ""
+	}
 	var labels []string
-	for _, n := range e.page(atspi.Query{Roles: []atspi.Role{atspi.RoleButton, atspi.RoleLink}}) {
-		if slices.Contains(asks, n.Name) {
-			labels = append(labels, fmt.Sprintf("%q", n.Name))
-		}
+	for _, n := range driver.Asking(e.tree) {
+		labels = append(labels, fmt.Sprintf("%q", n.Name))
 	}
 	if len(labels) == 0 {
 		return ""

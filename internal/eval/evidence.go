@@ -11,8 +11,8 @@ import (
 
 	"github.com/berth-run/berth/internal/channel/archive"
 	"github.com/berth-run/berth/internal/redact"
+	"github.com/berth-run/berth/internal/withhold"
 	"github.com/berth-run/berth/oci"
-	"github.com/berth-run/berth/session/client"
 )
 
 // evidenceMax is what the tmpfs holds that a shard's evidence comes from. Only a file with holes in it
@@ -20,7 +20,7 @@ import (
 const evidenceMax = oci.RunBytes
 
 // Evidence implements runner.Recorder: artifacts/shard-<n>/ gets what the shard's clients kept, a
-// resumed run's goes beside it as shard-<n>.2. A redacted run keeps no record of what was answered.
+// resumed run's goes beside it as shard-<n>.2. A redacted run keeps records and trees without what was answered.
 // What a cut stream brought is kept too, but nothing of which secrets couldn't be taken out.
 func (r *recorder) Evidence(shard int, tar io.Reader) error {
 	artifacts, err := r.run.ArtifactsDir()
@@ -42,21 +42,40 @@ func (r *recorder) Evidence(shard int, tar io.Reader) error {
 		return also(fmt.Errorf("taking secrets out: %w", err), os.RemoveAll(dir))
 	}
 	if r.run.Record().Redacted {
-		if err := dropRecords(root); err != nil {
+		if err := withholdAnswers(root); err != nil {
 			return also(fmt.Errorf("taking answers out: %w", err), os.RemoveAll(dir))
 		}
 	}
 	return also(broken, place(dir, filepath.Join(artifacts, name)))
 }
 
-// dropRecords removes what holds answers as text, which a redacted run doesn't store.
-func dropRecords(root *os.Root) error {
+// withholdAnswers takes them out of the files that hold any as text.
+func withholdAnswers(root *os.Root) error {
 	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !client.HoldsResponses(d.Name()) {
+		if err != nil || d.IsDir() {
 			return err
 		}
-		return root.Remove(name)
+		rewrite := withhold.Responses(d.Name())
+		switch {
+		case rewrite == nil:
+			return nil
+		case !d.Type().IsRegular(): // only an agent can have put it there
+			return root.Remove(name)
+		}
+		return rewriteFile(root, name, rewrite)
 	})
+}
+
+func rewriteFile(root *os.Root, name string, rewrite func(io.Writer, io.Reader) error) error {
+	body, err := root.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	var left bytes.Buffer
+	if err := rewrite(&left, bytes.NewReader(body)); err != nil {
+		return err
+	}
+	return root.WriteFile(name, left.Bytes(), 0o644)
 }
 
 // place moves a folder to its name, or to that with the first free number.

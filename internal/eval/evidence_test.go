@@ -167,24 +167,28 @@ func TestRecorderMasksTrials(t *testing.T) {
 	}
 }
 
-// A run whose responses are redacted keeps logs, and no record of what was answered.
+// A run whose responses are redacted keeps logs, and records and trees without what was answered.
 func TestEvidenceOfARedactedRun(t *testing.T) {
 	for _, redacted := range []bool{true, false} {
 		r := testRecorder(t)
 		if err := r.run.Update(func(rec *results.Record) { rec.Redacted = redacted }); err != nil {
 			t.Fatal(err)
 		}
-		in := stream(t, file("0/a-1/matched-rollout.jsonl", 0o600, "the answer"), file("0/a-1/app.log", 0o600, "a log"))
+		link := tar.Header{Typeflag: tar.TypeSymlink, Name: "0/a-1/matched-link.jsonl", Linkname: "matched-rollout.jsonl"}
+		in := stream(t, file("0/a-1/matched-rollout.jsonl", 0o600, `{"type":"event_msg","payload":{"type":"task_complete","last_agent_message":"the answer"}}`),
+			file("0/a-1/"+client.AnsweredTreeFile, 0o600, "static \"the answer\" [visible]\n"), file("0/a-1/app.log", 0o600, "a log"), link)
 		if err := r.Evidence(0, in); err != nil {
 			t.Fatal(err)
 		}
-		dir := filepath.Join(r.run.Dir, "artifacts", "shard-0", "0", "a-1")
-		_, record := os.Stat(filepath.Join(dir, "matched-rollout.jsonl"))
-		if kept := record == nil; kept == redacted {
-			t.Errorf("redacted %t: record kept %t", redacted, kept)
+		kept := files(t, filepath.Join(r.run.Dir, "artifacts", "shard-0", "0", "a-1"))
+		for name, rest := range map[string]string{"matched-rollout.jsonl": "task_complete", client.AnsweredTreeFile: "static", "app.log": "a log"} {
+			body, ok := kept[name]
+			if !ok || !strings.Contains(body, rest) || strings.Contains(body, "the answer") != (!redacted && name != "app.log") {
+				t.Errorf("redacted %t: %s is %q", redacted, name, body)
+			}
 		}
-		if _, err := os.Stat(filepath.Join(dir, "app.log")); err != nil {
-			t.Errorf("redacted %t: %v", redacted, err)
+		if _, err := os.Lstat(filepath.Join(r.run.Dir, "artifacts", "shard-0", "0", "a-1", "matched-link.jsonl")); (err == nil) == redacted {
+			t.Errorf("redacted %t: a link by a record's name: %v", redacted, err)
 		}
 	}
 }

@@ -37,7 +37,7 @@ type Explained struct {
 	Files []results.Artifact `json:"files"`
 	// Cause is judged from the files alone; nil for a trial that didn't fail.
 	Cause *cause.Cause `json:"cause,omitempty"`
-	// Redacted: the run stores no responses, so records and trees aren't there.
+	// Redacted: the run stores no responses, so records and trees are there without them.
 	Redacted bool `json:"redacted,omitempty"`
 }
 

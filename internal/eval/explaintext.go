@@ -8,6 +8,7 @@ import (
 
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/internal/results"
+	"github.com/berth-run/berth/internal/withhold"
 )
 
 // WriteText tells one trial: what became of it, what is there, and the likely cause.
@@ -49,10 +50,10 @@ func (e Explained) place(a results.Artifact) string {
 
 func (e Explained) state(a results.Artifact) string {
 	switch {
-	case a.State == results.ArtifactMissing && e.Redacted:
-		return "not stored: redactStoredResponses"
 	case a.State == results.ArtifactMissing:
 		return "missing"
+	case a.State == results.ArtifactChanged && e.Redacted && withhold.Responses(filepath.Base(a.Name)) != nil:
+		return "without what was answered: redactStoredResponses"
 	case a.State == results.ArtifactChanged:
 		return "changed since it was kept: secrets were taken out at home, or it was edited"
 	}

@@ -27,8 +27,8 @@ type Artifact struct {
 // States of an artifact.
 const (
 	ArtifactOK      = "ok"
-	ArtifactChanged = "changed" // secrets were taken out of it at home, or somebody edited it
-	ArtifactMissing = "missing" // it didn't come home, or the run stores no responses
+	ArtifactChanged = "changed" // secrets, or answers that the run doesn't store, were taken out of it at home, or somebody edited it
+	ArtifactMissing = "missing" // it didn't come home
 )
 
 // Artifacts finds the files that a trial's record names.

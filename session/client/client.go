@@ -101,14 +101,22 @@ type Inference struct {
 // every answer and tool output in it.
 const RecordPrefix = "matched-"
 
-// TreePrefix begins the name of an evidence file with all that an app's window said.
-const TreePrefix = "accessibility-"
+// Evidence files with all that an app's window said: while no prompt had been sent to it, and afterwards, when
+// answers may be among that.
+const (
+	TreeFile         = "accessibility-tree.txt"
+	AnsweredTreeFile = "accessibility-tree-after-send.txt"
+)
 
-// HoldsResponses tells of an evidence file by its name whether answers are in it as text. A run whose
-// responses are redacted doesn't store such.
-func HoldsResponses(name string) bool {
-	return strings.HasPrefix(name, RecordPrefix) || strings.HasPrefix(name, TreePrefix)
-}
+// IsRecord and IsAnsweredTree tell of an evidence file by its name that answers are in it as text. A run whose
+// responses are redacted stores it without them.
+func IsRecord(name string) bool { return strings.HasPrefix(name, RecordPrefix) }
+
+// IsAnsweredTree is IsRecord for what a window said.
+func IsAnsweredTree(name string) bool { return name == AnsweredTreeFile }
+
+// IsTree tells of both files.
+func IsTree(name string) bool { return name == TreeFile || IsAnsweredTree(name) }
 
 // FailureKind is where metadata have a failure's kind when it isn't the code's own Kind: a client knows what it
 // was doing.

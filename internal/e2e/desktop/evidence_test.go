@@ -16,6 +16,7 @@ import (
 	"github.com/berth-run/berth/internal/eval"
 	"github.com/berth-run/berth/internal/results"
 	"github.com/berth-run/berth/internal/testrig"
+	"github.com/berth-run/berth/internal/withhold"
 )
 
 // failure is one way to fail, and what must be said of it.
@@ -59,11 +60,12 @@ const failing = `{"models": ["gpt-5.5"], "rules": [
 // every code taken out of it and no name that tells.
 func TestEvidence(t *testing.T) {
 	for i, some := range failures {
-		t.Run(string(rune('a'+i)), func(t *testing.T) { evidenceOf(t, some) })
+		t.Run(string(rune('a'+i)), func(t *testing.T) { evidenceOf(t, some, i == 1) })
 	}
 }
 
-func evidenceOf(t *testing.T, some map[string]failure) {
+// evidenceOf is of failures in one run, which may be redacted: then nothing that was said is in it.
+func evidenceOf(t *testing.T, some map[string]failure, redacted bool) {
 	suite := testrig.Suites[0]
 	private := "value-" + rand.Text()
 	files := map[string]string{}
@@ -78,7 +80,9 @@ func evidenceOf(t *testing.T, some map[string]failure) {
 		}
 		variants = append(variants, rig.Object{"name": name, "clientOptions": options, "inputTemplate": "{{input}}" + f.prompt})
 	}
-	p := newChatGPT(t, suite, []rig.Object{{"id": "case", "input": "say nothing of it"}}, func(eval rig.Object) { eval["variants"] = variants })
+	p := newChatGPT(t, suite, []rig.Object{{"id": "case", "input": "say nothing of it"}}, func(eval rig.Object) {
+		eval["variants"], eval["redactStoredResponses"] = variants, redacted
+	})
 	p.UseImage(scenariosImage(t, suite, files))
 	g := p.NewGate(failing)
 	r := p.Run()
@@ -86,7 +90,7 @@ func evidenceOf(t *testing.T, some map[string]failure) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := evidenceJSON(t, p, r.Dir)
+	all, withheld := evidenceJSON(t, p, r.Dir), 0
 	for _, e := range all {
 		want := some[e.Variant]
 		if e.Cause.Name != want.cause || !hasAll(e.Cause.Sentence, want.words) {
@@ -102,14 +106,25 @@ func evidenceOf(t *testing.T, some map[string]failure) {
 			t.Errorf("%s: judged from its evidence alone: %s: %s", e.Variant, alone.Name, alone.Sentence)
 		}
 		for _, a := range e.Files {
-			if a.State != results.ArtifactOK {
-				t.Errorf("%s: %s is %s", e.Variant, a.Name, a.State)
+			want := results.ArtifactOK
+			if redacted && withhold.Responses(filepath.Base(a.Name)) != nil {
+				want = results.ArtifactChanged
+				withheld++
+				if body, err := os.ReadFile(filepath.Join(r.Dir, a.Path)); err != nil || bytes.Contains(body, []byte("say nothing of it")) {
+					t.Errorf("%s: %s has what was said: %v", e.Variant, a.Path, err)
+				}
+			}
+			if a.State != want {
+				t.Errorf("%s: %s is %s, want %s", e.Variant, a.Name, a.State, want)
 			}
 		}
 		delete(some, e.Variant)
 	}
 	for name := range some {
 		t.Errorf("%s didn't fail", name)
+	}
+	if (withheld > 0) != redacted {
+		t.Errorf("%d files had answers in them", withheld)
 	}
 	checkEvidence(t, filepath.Join(r.Dir, "artifacts"), token, private)
 	if text := p.BerthDo("evidence", r.Dir, "case"); text.Status != 0 || strings.Count(text.Stdout, "Likely: ") != len(all) {

@@ -38,6 +38,7 @@ type batch struct {
 	handoffs  []evidence.Step // to the present app
 	unready   evidence.Folder // what showed why the app, or the batch, didn't get ready
 	said      []said          // by the trials so far
+	sent      bool            // a prompt, to any app so far
 
 	mu      sync.Mutex
 	cases   int   // so far

@@ -21,7 +21,6 @@ const lookLimit = 5 * time.Second
 // Names of evidence files (contract §4.6).
 const (
 	screenshotFile = "-screenshot.png" // after a label
-	treeFile       = client.TreePrefix + "tree.txt"
 	logFile        = "chatgpt-app.log"
 )
 
@@ -60,8 +59,8 @@ func (s *batch) keepUnready() {
 		return
 	}
 	s.unready = evidence.Folder{Root: s.batch.EvidenceDir, Name: labelPrepare, Redact: s.redact, Also: s.others(client.Trial{})}
-	if picture := s.keepScreen(&s.unready, labelPrepare); picture != nil {
-		s.life.screenshot = picture.Path
+	if s.life.screenshot = "unavailable"; s.keepScreen(&s.unready, labelPrepare) != nil {
+		s.life.screenshot = "captured"
 	}
 	steps := s.steps()
 	slices.SortStableFunc(steps, func(a, b evidence.Step) int { return a.At.Compare(b.At) })
@@ -78,10 +77,18 @@ func (s *batch) keepScreen(f *evidence.Folder, label string) (picture *evidence.
 		return picture
 	}
 	if s.app.window != nil && s.app.alive.Err() == nil {
-		_, _ = f.Text(treeFile, s.writeTree)
+		_, _ = f.Text(s.treeFile(), s.writeTree)
 	}
 	_, _ = f.Text(logFile, s.writeLog)
 	return picture
+}
+
+// treeFile says by its name whether answers may be in it. A profile from elsewhere may have brought some.
+func (s *batch) treeFile() string {
+	if s.sent || s.batch.ProfileDir != "" {
+		return client.AnsweredTreeFile
+	}
+	return client.TreeFile
 }
 
 func (s *batch) writeScreenshot(w io.Writer) error {
@@ -118,7 +125,7 @@ func (s *batch) writeApps(w io.Writer, why error) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "no tree: %v\n%d on the accessibility bus:\n", why, len(apps)) // its error is Text's, too
+	fmt.Fprintf(w, evidence.NoTree+"%v\n%d on the accessibility bus:\n", why, len(apps)) // its error is Text's, too
 	for _, a := range apps {
 		fmt.Fprintf(w, "%q of %s, process %d (%s), the app's own: %v\n", a.Name, a.Toolkit, a.PID, a.Process, s.app.process.Owns(a.PID))
 	}

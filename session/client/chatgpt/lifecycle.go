@@ -26,17 +26,30 @@ const (
 	StepStop      = "stop"
 )
 
+// Phases of a batch's life.
+const (
+	phaseSetup    = "setup"
+	phaseRecovery = "recovery"
+)
+
 // event is something in a batch's life.
 type event struct {
-	At    time.Time `json:"at"`
-	Event string    `json:"event"`
-	Ms    float64   `json:"durationMs"`
-	Error code.Code `json:"error,omitempty"`
+	Phase     string    `json:"phase"`
+	Operation string    `json:"operation"`
+	Completed time.Time `json:"completedAt"`
+	Ms        float64   `json:"durationMs"`
+	Error     code.Code `json:"error,omitempty"`
+}
+
+// began is when it did.
+func (e event) began() time.Time {
+	return e.Completed.Add(-time.Duration(e.Ms * float64(time.Millisecond)))
 }
 
 // lifecycle is a batch's batchLifecycle (contract §8).
 type lifecycle struct {
 	events     []event
+	phase      string             // of what comes next
 	steps      map[string]float64 // since they were last taken
 	setup      time.Duration
 	status     string // of the set-up
@@ -44,11 +57,11 @@ type lifecycle struct {
 	cleaned    string // status of the clean-up
 	recoveries int
 	recovery   time.Duration
-	screenshot string // of a Prepare that failed
+	screenshot string // of a Prepare that failed: captured, unavailable
 }
 
 func newLifecycle() lifecycle {
-	return lifecycle{events: []event{}, steps: map[string]float64{}, status: client.NotStarted, cleaned: client.NotStarted}
+	return lifecycle{events: []event{}, phase: phaseSetup, steps: map[string]float64{}, status: client.NotStarted, cleaned: client.NotStarted}
 }
 
 // step runs one step and notes its time.
@@ -57,7 +70,9 @@ func (l *lifecycle) step(name string, do func() error) error {
 	err := do()
 	ms := milliseconds(time.Since(at))
 	l.steps[name] += ms
-	l.events = append(l.events, event{At: at.UTC(), Event: name, Ms: ms, Error: code.Of(err)})
+	l.events = append(l.events, event{
+		Phase: l.phase, Operation: name, Completed: time.Now().UTC(), Ms: ms, Error: code.Of(err),
+	})
 	return err
 }
 

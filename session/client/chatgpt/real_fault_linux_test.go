@@ -25,9 +25,9 @@ import (
 // plain is an app that shows its composer at once.
 const plain = `{}`
 
-// failureFiles are the evidence of a trial that failed after its record was found.
+// failureFiles are the evidence of a trial that failed after its record was found, or after another's.
 func failureFiles(label string) []string {
-	return []string{"matched-rollout", label + "-screenshot.png", "accessibility-tree.txt", "chatgpt-app.log", "steps.jsonl"}
+	return []string{"matched-rollout", label + "-screenshot.png", client.AnsweredTreeFile, "chatgpt-app.log", "steps.jsonl"}
 }
 
 // TestStalledThenNext: a trial whose turn stands still fails; the app is started anew with the same
@@ -172,7 +172,7 @@ func TestHandoffRefused(t *testing.T) {
 			t.Errorf("%s has something of another case, or of the environment:\n%s", a.Path, b)
 		}
 	}
-	if tree := r.kept(res, "accessibility-tree.txt"); !strings.Contains(tree, redact.Mask) {
+	if tree := r.kept(res, client.AnsweredTreeFile); !strings.Contains(tree, redact.Mask) {
 		t.Errorf("the case before wasn't on screen:\n%s", tree)
 	}
 	if n := r.journal()["send"]; n != 1 || len(r.requests()) != 1 {

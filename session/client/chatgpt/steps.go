@@ -20,7 +20,7 @@ import (
 func (s *batch) steps() []evidence.Step {
 	var all []evidence.Step
 	for _, e := range s.life.events {
-		all = append(all, evidence.Step{At: e.At, What: evidence.Timed, Name: e.Event, Ms: e.Ms, Error: e.Error})
+		all = append(all, evidence.Step{At: e.began(), What: evidence.Timed, Name: e.Operation, Ms: e.Ms, Error: e.Error})
 	}
 	for _, server := range s.readiness.MCPPreflight {
 		if server.Status != "ready" {

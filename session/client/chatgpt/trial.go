@@ -98,6 +98,7 @@ func (s *batch) recover(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
+	s.life.phase = phaseRecovery
 	err := s.bringUp(ctx)
 	s.life.recovered(time.Since(began))
 	if err != nil {
@@ -158,6 +159,7 @@ func (r *run) submit(ctx context.Context) error {
 	app.handed = false
 	receipt, err := app.window.Submit(within, r.s.settings.Surface, r.prompt)
 	r.receipt, r.submitted = &receipt, receipt.Sent
+	r.s.sent = r.s.sent || receipt.Sent
 	if err == nil && (receipt.Status != driver.Submitted || !receipt.Sent) {
 		return code.Errorf(code.MissingOrInvalidReceipt, "the driver's receipt says %q, and that Send was activated: %v", receipt.Status, receipt.Sent)
 	}

@@ -151,7 +151,11 @@ func (f *fake) checkEvidence(res client.Result) {
 	if slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "rollout-") }) != bound {
 		f.t.Errorf("evidence %v, a record was found: %v", names, bound)
 	}
-	for _, a := range []string{"accessibility-tree.txt", "chatgpt-app.log"} {
+	tree := client.TreeFile
+	if res.Submitted {
+		tree = client.AnsweredTreeFile
+	}
+	for _, a := range []string{tree, "chatgpt-app.log"} {
 		if !slices.Contains(names, a) && res.FailureCode != "" && f.spoilt() {
 			f.t.Errorf("evidence %v, without %s", names, a)
 		}
@@ -217,7 +221,7 @@ func TestRecord(t *testing.T) {
 		t.Errorf("controller %+v", c)
 	}
 	l := got.T.BatchLifecycle
-	if l.ID == "" || l.Scope != "batch" || l.SetupStatus != client.Completed || l.CleanupStatus != client.NotStarted || l.NativeSetup.Status != driver.Ready || len(l.Events) == 0 {
+	if l.ID == "" || l.Scope != "batch" || l.SetupStatus != client.Completed || l.CleanupStatus != client.NotStarted || l.NativeSetup.Status != driver.Ready || len(l.Events) == 0 || l.Events[0].Phase != phaseSetup || l.Events[0].Operation != StepDesktop {
 		t.Errorf("lifecycle %+v", l)
 	}
 	if p := l.NativeReadiness.BuiltinToolPolicy; p == nil || p.WebSearch != "disabled" {

@@ -29,6 +29,9 @@ type Artifact struct {
 	Bytes  int64  `json:"bytes"`
 }
 
+// NoTree begins a file that says why there is no tree, in the place of one.
+const NoTree = "no tree: "
+
 // Folder is one trial's, made when the first file goes in.
 type Folder struct {
 	// Root is the batch's evidence folder.

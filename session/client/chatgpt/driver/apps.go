@@ -68,8 +68,9 @@ type Controls struct {
 	Item          map[Surface]Control // of the switch's menu
 	Editor        Control             // of the composer; it has no name of its own
 	Send          Control
-	// SignIn and Permission are buttons of dialogs and pages that only a person could answer.
-	SignIn, Permission []Control
+	// SignIn and Permission are buttons of dialogs and pages that only a person could answer. Beside are those
+	// that come with them: by one alone the driver doesn't go.
+	SignIn, Permission, Beside []Control
 	// Labels may be told of a screen that wasn't understood; nothing else that it says may.
 	Labels []string
 }
@@ -111,6 +112,7 @@ var english = Controls{
 
 	SignIn:     []Control{button("Log in"), button("Sign in")},
 	Permission: []Control{button("Allow")},
+	Beside:     []Control{button("Sign up"), button("Deny"), button("Approve"), button("Decline"), button("Unlock")},
 	Labels: []string{
 		"Allow", "Cancel", "ChatGPT Work Create, learn, and explore", "Close", "Codex Build, debug, and ship",
 		"Continue", "Engineering", "Get started", "Go to ChatGPT", "Keep setting up",

@@ -163,14 +163,41 @@ func (c Control) is(n *atspi.Node) bool {
 
 // onPage finds below a window's document, where there is one: the browser's own buttons are no app's.
 func onPage(t *atspi.Tree, q atspi.Query) []*atspi.Node {
-	pages := t.Find(atspi.Query{Roles: []atspi.Role{atspi.RoleDocumentWeb}, States: atspi.Available})
-	if len(pages) == 0 {
+	in := pages(t)
+	if len(in) == 0 {
 		return t.Find(q)
 	}
 	var found []*atspi.Node
-	for _, p := range pages {
+	for _, p := range in {
 		q.Within = p
 		found = append(found, t.Find(q)...)
 	}
 	return found
+}
+
+// pages are the documents of an app's windows.
+func pages(t *atspi.Tree) []*atspi.Node {
+	return t.Find(atspi.Query{Roles: []atspi.Role{atspi.RoleDocumentWeb}, States: atspi.Available})
+}
+
+// Asking finds what on an app's page offers to sign in, or to allow something: only a person could use it.
+func Asking(t *atspi.Tree) []*atspi.Node {
+	q := atspi.Query{Roles: append([]atspi.Role{atspi.RoleLink}, buttons...), States: atspi.Available}
+	return slices.DeleteFunc(onPage(t, q), func(n *atspi.Node) bool {
+		return !slices.ContainsFunc(Known, func(a App) bool { return a.Controls.asksBy(n.Name) })
+	})
+}
+
+func (c *Controls) asksBy(label string) bool {
+	return slices.ContainsFunc(slices.Concat(c.SignIn, c.Permission, c.Beside), func(b Control) bool { return b.Label == label })
+}
+
+// IsLabel tells whether a name is, to the letter, one that the table knows some app's controls by.
+func IsLabel(name string) bool {
+	return name != "" && slices.ContainsFunc(Known, func(a App) bool { return a.Controls.labels(name) })
+}
+
+func (c *Controls) labels(name string) bool {
+	return slices.Contains(c.Labels, name) || c.asksBy(name) ||
+		slices.ContainsFunc(c.parts(), func(p Part) bool { return p.Label == name })
 }

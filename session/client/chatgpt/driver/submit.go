@@ -140,13 +140,15 @@ func (d *draft) send(ctx context.Context) error {
 	})
 }
 
-// accepted waits until the composer doesn't hold the draft any more.
+// accepted waits until the composer doesn't hold the draft any more. A window that has lost its page has
+// accepted nothing: its app is ending.
 func (d *draft) accepted(ctx context.Context) error {
+	paged := len(pages(d.seen)) > 0
 	return d.watch(ctx, d.limits.Screen, func(ctx context.Context, t *atspi.Tree) (bool, error) {
 		d.code, d.detail = code.ActionAcknowledgementUncertain, "Send was activated, and the composer still holds the prompt"
 		editors := d.controls.composers(t)
 		if len(editors) != 1 {
-			return len(editors) == 0, nil
+			return len(editors) == 0 && (len(pages(t)) > 0 || !paged), nil
 		}
 		text, err := d.app.Text(ctx, editors[0])
 		if err != nil {
