@@ -28,7 +28,16 @@ func TestCanary(t *testing.T) {
 	suite := testrig.Suites[0]
 	p := newChatGPT(t, suite, rig.SayCases("one"))
 	p.UseImage(scenarioImage(t, suite, changedLabels))
-	found := canary(t, p, 1)
+	missesTwo(t, canary(t, p, 1))
+	if len(p.Runs()) > 0 {
+		t.Error("it wrote a run")
+	}
+	p.NothingLeft()
+}
+
+// missesTwo holds what was found against changedLabels.
+func missesTwo(t *testing.T, found eval.Canary) {
+	t.Helper()
 	want := map[string]string{"Skip": "Skip for now", "ChatGPT Work Create, learn, and explore": "ChatGPT for work"}
 	for _, l := range found.Lost() {
 		if instead, ok := want[l.Label]; !ok || instead != l.Instead {
@@ -47,10 +56,6 @@ func TestCanary(t *testing.T) {
 			t.Errorf("it didn't see the %s screen", s.Screen)
 		}
 	}
-	if len(p.Runs()) > 0 {
-		t.Error("it wrote a run")
-	}
-	p.NothingLeft()
 }
 
 // TestWarmProfile: an app that is as it was has nothing to tell, and its state, saved at its composer, spares

@@ -22,23 +22,15 @@ type scene struct {
 
 // want is a trial's outcome.
 type want struct {
-	outcome string      // passed, failed, infra; "" is passed
-	codes   []code.Code // any of these; none: no failure
-	words   string      // in the error
+	outcome string    // passed, failed, infra; "" is passed
+	code    code.Code // "": no failure
+	words   string    // in the error
 	phase   driver.Phase
 	step    driver.Step
-	// prepared and done are how many actions Prepare and Submit took, any for some number. A Submit that
-	// isn't reached has none.
+	// prepared and done are how many actions Prepare and Submit took. A Submit that isn't reached has none.
 	prepared, done int
 	sent, turns    int // activations of Send, turns at the gateway
 }
-
-// Any number, one or no turn, any phase or step: which one depends on what comes first.
-const (
-	someActions = -1
-	someTurn    = -1
-	some        = "*"
-)
 
 // What Prepare and Submit take when the app shows its composer at once.
 const plainPrepare, plainSubmit = 1, 2
@@ -51,17 +43,17 @@ var plain = passes(plainPrepare, plainSubmit)
 
 // unprepared is a Prepare that fails: nothing is sent.
 func unprepared(c code.Code, phase driver.Phase, prepared int) want {
-	return want{outcome: "infra", codes: []code.Code{c}, phase: phase, prepared: prepared}
+	return want{outcome: "infra", code: c, phase: phase, prepared: prepared}
 }
 
 // unsent is a Submit that fails before Send.
 func unsent(c code.Code, phase driver.Phase, step driver.Step, done int) want {
-	return want{outcome: "infra", codes: []code.Code{c}, phase: phase, step: step, prepared: plainPrepare, done: done}
+	return want{outcome: "infra", code: c, phase: phase, step: step, prepared: plainPrepare, done: done}
 }
 
 // spoilt is a trial that fails after Send.
 func spoilt(outcome string, c code.Code, turns int) want {
-	return want{outcome: outcome, codes: []code.Code{c}, prepared: plainPrepare, done: plainSubmit, sent: 1, turns: turns}
+	return want{outcome: outcome, code: c, prepared: plainPrepare, done: plainSubmit, sent: 1, turns: turns}
 }
 
 func screens(all ...rig.Object) rig.Object { return rig.Object{"screens": all} }
@@ -78,6 +70,16 @@ func screen(kind string, more ...rig.Object) rig.Object {
 
 func missing(names ...string) rig.Object { return rig.Object{"missing": names} }
 func doubled(names ...string) rig.Object { return rig.Object{"doubled": names} }
+
+// fatal is a control that ends the app.
+func fatal(name, crash string) rig.Object { return rig.Object{"fatal": rig.Object{name: crash}} }
+
+// crashBeforeSend is an app that ends when a draft's surface is about to be corrected.
+func crashBeforeSend() rig.Object {
+	app := handoffWith(rig.Object{"surface": codex})
+	app["main"] = fatal("switch", "kill")
+	return app
+}
 
 // relabelled is app with another text on a control.
 func relabelled(name string, app rig.Object) rig.Object {
@@ -159,6 +161,8 @@ var scenes = []scene{
 
 	{name: "no Continue", app: screens(screen("profession", missing("continue"))), limits: briefScreen,
 		want: unprepared(code.ContinueMissingOrAmbiguous, driver.ProfessionSelected, 1)},
+	{name: "no mode switch", app: mainWith(missing("switch")), limits: briefFirst,
+		want: unprepared(code.StateTransitionUnobserved, driver.WaitingForInitialUI, 0)},
 	{name: "no composer", app: mainWith(missing("composer")), limits: briefScreen,
 		want: unprepared(code.ComposerMissingOrAmbiguous, driver.AtComposer, 0)},
 	{name: "no Send", app: mainWith(missing("send")), limits: briefScreen,
@@ -186,8 +190,8 @@ var scenes = []scene{
 	{name: "another window", app: rig.Object{"besides": "window"}, want: plain},
 	{name: "the same in another window", app: rig.Object{"besides": "twin"}, limits: briefScreen,
 		want: unprepared(code.ModeMissingOrAmbiguous, driver.AtSurface, 0)},
-	{name: "another app by the same name", app: rig.Object{"besides": "app"},
-		want: want{outcome: "infra", codes: []code.Code{code.DesktopAmbiguous}, phase: some, step: some, prepared: someActions}},
+	{name: "another app by the same name", app: rig.Object{"besides": "later"},
+		want: want{outcome: "infra", code: code.DesktopAmbiguous, phase: driver.AtComposer, step: driver.DraftOpen, prepared: 1}},
 	{name: "blank window", app: screens(screen("blank")), limits: briefFirst,
 		want: unprepared(code.StateTransitionUnobserved, driver.WaitingForInitialUI, 0)},
 	{name: "unknown screen", app: screens(screen("unknown", rig.Object{"title": "News"})), limits: briefFirst,
@@ -198,11 +202,11 @@ var scenes = []scene{
 		want: unprepared(code.SignInRequired, driver.WaitingForInitialUI, 0)},
 	{name: "a plugin", app: rig.Object{}, options: plugin("notes", marketplace), want: plain},
 	{name: "no such plugin", app: rig.Object{}, options: plugin("gone", marketplace), want: want{outcome: "infra",
-		codes: []code.Code{code.PluginSetupFailed}, words: "plugin gone: codex plugin add --json: exit status 1: plugin `gone` was not found"}},
+		code: code.PluginSetupFailed, words: "plugin gone: codex plugin add --json: exit status 1: plugin `gone` was not found"}},
 	{name: "no such marketplace", app: rig.Object{}, options: plugin("notes", "/nowhere"), want: want{outcome: "infra",
-		codes: []code.Code{code.PluginSetupFailed}, words: "plugin notes: codex plugin marketplace add --json: exit status 1: "}},
-	{name: "crash on a screen", app: screens(screen("examples", rig.Object{"crash": "exit"})),
-		want: unprepared(code.AppExited, some, someActions)},
+		code: code.PluginSetupFailed, words: "plugin notes: codex plugin marketplace add --json: exit status 1: "}},
+	{name: "crash on a screen", app: screens(screen("examples", fatal("skip", "exit"))),
+		want: unprepared(code.AppExited, driver.IntroDismiss, 1)},
 	{name: "no action left", app: allScreens(), options: rig.Object{"nativeMaxActions": 3},
 		want: unprepared(code.ActionBudgetExhausted, driver.IntroDismiss, 3)},
 
@@ -211,8 +215,8 @@ var scenes = []scene{
 	{name: "late draft", app: handoffWith(rig.Object{"settleMs": 3000}), want: plain},
 	{name: "Send disabled for a while", app: mainWith(rig.Object{"sendMs": 3000}), want: plain},
 	{name: "announcement over the draft", app: mainWith(rig.Object{"announced": true}), want: passes(1, 3)},
-	{name: "draft lost to a late route", app: rig.Object{"main": rig.Object{"sendMs": 600_000}, "handoff": rig.Object{"after": 1, "emptiedMs": 500}},
-		limits: chatgpt.LimitsMs{Draft: 8_000, Screen: 8_000}, want: unsent(code.DraftPromptNotApplied, some, some, 1)},
+	{name: "draft lost to a late route", app: handoffWith(rig.Object{"surface": codex, "emptiedBy": "work"}), limits: briefScreen,
+		want: unsent(code.DraftPromptNotApplied, driver.AtComposer, driver.DraftReadback, 3)},
 	{name: "draft lost", app: handoffWith(rig.Object{"draft": "lost"}), limits: briefDraft,
 		want: unsent(code.DraftPromptNotApplied, driver.AtSurface, driver.DraftOpen, 1)},
 	{name: "draft altered", app: handoffWith(rig.Object{"draft": "altered", "altered": "something else"}), limits: briefDraft,
@@ -232,16 +236,16 @@ var scenes = []scene{
 	{name: "a line feed more", app: sendWith(rig.Object{"prompt": "newline"}), want: plain},
 	{name: "prompt just under the limit", app: rig.Object{}, prompt: filled(119<<10 - tagSize), want: plain},
 	{name: "prompt just over the limit", app: rig.Object{}, prompt: filled(121<<10 - tagSize),
-		want: want{outcome: "infra", codes: []code.Code{code.PromptTooLarge}, prepared: plainPrepare}},
+		want: want{outcome: "infra", code: code.PromptTooLarge, prepared: plainPrepare}},
 
-	{name: "crash before Send", app: handoffWith(rig.Object{"crash": "kill"}), want: want{outcome: "infra",
-		codes: []code.Code{code.AppExited, code.URLHandoffUnverified}, phase: driver.AtSurface, step: driver.DraftOpen, prepared: 1, done: 1}},
-	{name: "crash during Send", app: sendWith(rig.Object{"crash": "kill"}), want: want{outcome: "failed",
-		codes: []code.Code{code.AppExited}, words: "signal: killed", phase: some, step: some, prepared: 1, done: 2, sent: 1}},
-	{name: "crash after Send", app: sendWith(rig.Object{"crash": "exit", "begun": true}), prompt: "hang", want: want{outcome: "failed",
-		codes: []code.Code{code.AppExited}, words: "exit status 133", phase: some, step: some, prepared: 1, done: 2, sent: 1, turns: someTurn}},
+	{name: "crash before Send", app: crashBeforeSend(), want: want{outcome: "infra", code: code.AppExited, words: "signal: killed",
+		phase: driver.AtSurface, step: driver.DraftSurface, prepared: 1, done: 2}},
+	{name: "crash during Send", app: mainWith(fatal("send", "kill")), want: want{outcome: "failed", code: code.AppExited, words: "signal: killed",
+		phase: driver.AtComposer, step: driver.Send, prepared: 1, done: 2, sent: 1}},
+	{name: "crash after Send", app: sendWith(rig.Object{"crash": "exit", "begunMs": 30_000}), prompt: "hang", want: want{outcome: "failed",
+		code: code.AppExited, words: "exit status 133", prepared: 1, done: 2, sent: 1, turns: 1}},
 	{name: "Send without effect", app: mainWith(rig.Object{"dead": []string{"send"}}), limits: chatgpt.LimitsMs{Screen: 5_000, Bind: 5_000},
-		want: want{outcome: "failed", codes: []code.Code{code.ActionAcknowledgementUncertain}, phase: driver.AtComposer, step: driver.Send,
+		want: want{outcome: "failed", code: code.ActionAcknowledgementUncertain, phase: driver.AtComposer, step: driver.Send,
 			prepared: 1, done: 2, sent: 1}},
 
 	{name: "another originator", app: sendWith(rig.Object{"originator": "Codex Desktop"}), limits: briefBind,

@@ -94,7 +94,7 @@ func run(c Config, sc scenario.Scenario, in *instance, profile, home string) (in
 	s.engine = engine.New(codexPath(), c.Stderr, s.lost)
 	s.crash = func(how scenario.Crash) { crash(how, s.journal, crashed) }
 	defer stop()
-	drawn := s.start(sc, sc.Besides != "")
+	drawn := s.start(sc, sc.Besides != "" && sc.Besides != scenario.BesidesLater)
 	w, err := serve(s)
 	if err != nil {
 		return 1, err
@@ -105,7 +105,7 @@ func run(c Config, sc scenario.Scenario, in *instance, profile, home string) (in
 	}
 	others := &besides{web: w, profile: profile, config: c, kind: sc.Besides}
 	defer end(stop, browser.end, others.end, s.engine.Close)
-	go others.start(life, drawn)
+	others.with(s, drawn)
 	go s.ready(s.surface())
 	go in.serve(s)
 	select {

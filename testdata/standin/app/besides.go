@@ -8,31 +8,46 @@ import (
 	"github.com/berth-run/berth/testdata/standin/scenario"
 )
 
-// besides is what a scenario has beside the app's window. The splash stays until it's there.
+// besides is what a scenario has beside the app's window. What is there from the start the splash waits for.
 type besides struct {
 	web     *web
 	profile string
 	config  Config
 	kind    scenario.Besides
+	once    sync.Once
 
 	mu      sync.Mutex
 	started []*browser
 	ended   bool
 }
 
+// with has it opened when its time has come.
+func (b *besides) with(s *stage, drawn <-chan struct{}) {
+	switch b.kind {
+	case "":
+	case scenario.BesidesLater:
+		s.later = func(ctx context.Context) {
+			b.once.Do(func() { b.start(ctx, drawn) })
+			select {
+			case <-s.beside:
+			case <-ctx.Done():
+			}
+		}
+	default:
+		go b.start(s.life, drawn)
+	}
+}
+
 // start opens it when the app's own window has drawn its splash: a window joins the browser that runs.
 func (b *besides) start(ctx context.Context, drawn <-chan struct{}) {
-	if b.kind == "" {
-		return
-	}
 	select {
 	case <-drawn:
 	case <-ctx.Done():
 		return
 	}
-	data := "Chromium"
-	if b.kind == scenario.BesidesApp {
-		data = "Another"
+	data := "Another"
+	if b.kind == scenario.BesidesWindow || b.kind == scenario.BesidesTwin {
+		data = "Chromium"
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

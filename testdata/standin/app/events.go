@@ -15,7 +15,7 @@ func (s *stage) take(e event) {
 		s.shown(e.Seq)
 		return
 	case "beside":
-		s.letGo()
+		s.joined()
 		return
 	}
 	s.journal.log(entry{
@@ -25,8 +25,27 @@ func (s *stage) take(e event) {
 	if e.Seq != s.now.Seq || s.moving || slices.Contains(s.now.Dead, e.Control) {
 		return
 	}
+	if how := s.now.fatal[e.Control]; how != scenario.CrashNone {
+		s.crash(how)
+		return
+	}
 	if act := actions[e.Control]; act != nil {
 		act(s, e)
+	}
+	if e.Control == s.emptier {
+		s.emptier = ""
+		s.journal.log(entry{Event: "setupRoute", Run: s.run})
+		s.showMain("", scenario.CrashNone)
+	}
+}
+
+// joined takes note that another window, or app, is there.
+func (s *stage) joined() {
+	s.letGo()
+	select {
+	case <-s.beside:
+	default:
+		close(s.beside)
 	}
 }
 

@@ -31,6 +31,7 @@ func (s *stage) open(link string) reply {
 	case link == "":
 		return reply{}
 	case u.Scheme == "codex" && u.Host == "new":
+		s.later(s.life)
 		return s.handOff(u.Query())
 	case u.Scheme == "chatgpt-standin" && u.Host == "scenario":
 		return s.restart(u.Query())
@@ -85,14 +86,7 @@ func (s *stage) route(h scenario.Handoff, path, prompt string) {
 		return
 	}
 	s.showMain(prompt, scenario.CrashNone)
-	if h.EmptiedMS > 0 {
-		s.after(s.run, h.EmptiedMS, func() {
-			s.journal.log(entry{Event: "setupRoute", Run: s.run})
-			if s.now.Screen == main {
-				s.showMain("", scenario.CrashNone)
-			}
-		})
-	}
+	s.emptier = h.EmptiedBy
 }
 
 // drawLimit is how long the page may take to show another scenario's splash.

@@ -38,6 +38,10 @@ type stage struct {
 	model    string // chosen in the announcement
 	held     string // the draft below an announcement
 	told     bool   // the announcement of Main.Announced has been
+	emptier  string // the control that empties the composer
+
+	later  func(context.Context) // starts what comes with the first hand-off
+	beside chan struct{}         // closed when another window, or app, is there
 }
 
 // drawing is a view on its way to the screen.
@@ -50,6 +54,7 @@ func newStage() *stage {
 	nothing := func() {}
 	return &stage{
 		life: context.Background(), changed: make(chan struct{}), drawing: map[int]*drawing{}, stop: nothing, letGo: nothing,
+		later: func(context.Context) {}, beside: make(chan struct{}),
 	}
 }
 
@@ -64,7 +69,7 @@ func (s *stage) start(sc scenario.Scenario, held bool) <-chan struct{} {
 	s.run++
 	s.sc, s.passed, s.screens = sc, nil, nil
 	s.moving, s.handoffs, s.path, s.model = false, 0, s.home, ""
-	s.held, s.told = "", false
+	s.held, s.told, s.emptier = "", false, ""
 	for _, screen := range s.toCome(sc) {
 		s.screens = append(s.screens, screen)
 		if screen.Twice {
@@ -137,7 +142,7 @@ func (s *stage) advance() {
 		s.screens, s.passed = s.screens[1:], append(s.passed, next)
 		s.show(view{
 			Screen: screen(next.Kind), Title: next.Title, Stale: next.Stale, crash: next.Crash,
-			Missing: next.Missing, Doubled: next.Doubled, Dead: next.Dead,
+			Missing: next.Missing, Doubled: next.Doubled, Dead: next.Dead, fatal: next.Fatal,
 		})
 	})
 }
@@ -186,7 +191,7 @@ func (s *stage) showMain(draft string, crash scenario.Crash) {
 	m := s.sc.Main
 	s.show(view{
 		Screen: main, Draft: draft, Code: m.Backticks == scenario.BackticksCode,
-		Missing: m.Missing, Doubled: m.Doubled, Dead: m.Dead, SendMS: m.SendMS, crash: crash,
+		Missing: m.Missing, Doubled: m.Doubled, Dead: m.Dead, SendMS: m.SendMS, crash: crash, fatal: m.Fatal,
 	})
 }
 

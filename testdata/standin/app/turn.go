@@ -23,7 +23,7 @@ func (s *stage) send(text string) {
 	}
 	s.journal.log(entry{Event: "send", Run: s.run, Surface: s.now.Surface, Text: text, Path: s.path})
 	how := s.sc.Send
-	if how.Crash != scenario.CrashNone && !how.Begun {
+	if how.Crash != scenario.CrashNone && how.BegunMS == 0 {
 		s.crash(how.Crash)
 		return
 	}
@@ -62,7 +62,7 @@ func (s *stage) turn(run, seq int, p engine.Prompt) {
 		return
 	}
 	s.journal.log(entry{Event: "turn", Run: run, Thread: id, Path: p.Path})
-	s.begun(how)
+	s.begun(run, how)
 	if forge == nil {
 		return
 	}
@@ -76,12 +76,12 @@ func (s *stage) turn(run, seq int, p engine.Prompt) {
 }
 
 // begun does what a scenario wants of a turn that has begun.
-func (s *stage) begun(how scenario.Send) {
+func (s *stage) begun(run int, how scenario.Send) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case how.Crash != scenario.CrashNone:
-		s.crash(how.Crash)
+		s.after(run, how.BegunMS, func() { s.crash(how.Crash) })
 	case how.Asks != "":
 		s.show(view{Screen: screen(how.Asks)})
 	}

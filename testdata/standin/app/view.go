@@ -24,7 +24,8 @@ type view struct {
 	// Of a thread.
 	Messages []said `json:"messages,omitempty"`
 
-	crash scenario.Crash // once it's shown
+	crash scenario.Crash            // once it's shown
+	fatal map[string]scenario.Crash // by the control that is acted on
 }
 
 // screen is one of the page's.

@@ -3,6 +3,7 @@ package scenario
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -51,10 +52,11 @@ func (s Scenario) check() error {
 	}
 	checks := []error{
 		oneOf("surface", s.Surface, "", Work, Codex),
-		oneOf("besides", s.Besides, "", BesidesWindow, BesidesTwin, BesidesApp),
+		oneOf("besides", s.Besides, "", BesidesWindow, BesidesTwin, BesidesApp, BesidesLater),
 		oneOf("splash.until", s.Splash.Until, "", Unlocked, Shown, Never, Locked),
 		oneOf("handoff.draft", s.Handoff.Draft, "", DraftShown, DraftLost, DraftKept, DraftAltered),
 		oneOf("handoff.surface", s.Handoff.Surface, "", Work, Codex),
+		oneOf("handoff.emptiedBy", s.Handoff.EmptiedBy, append(mainControls, "")...),
 		oneOf("send.prompt", s.Send.Prompt, "", PromptExact, PromptNewline, PromptEscaped),
 		oneOf("send.record", s.Send.Record, RecordWritten, RecordLate, RecordElsewhere, RecordTruncated, RecordRepeated, RecordOther, RecordTwice, RecordNever),
 		oneOf("send.asks", s.Send.Asks, "", Permission),
@@ -115,10 +117,22 @@ var mainControls = []string{"switch", "work", "codex", "composer", "send"}
 func (c Controls) check(where string, known []string) error {
 	for _, names := range [][]string{c.Missing, c.Doubled, c.Dead} {
 		for _, name := range names {
-			if !slices.Contains(known, name) {
-				return fmt.Errorf("%s: there is no control %q in %q", where, name, known)
+			if err := knows(where, name, known); err != nil {
+				return err
 			}
 		}
+	}
+	for name, crash := range c.Fatal {
+		if err := errors.Join(knows(where, name, known), oneOf(where+".fatal", crash, CrashExit, CrashKill)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func knows(where, name string, known []string) error {
+	if !slices.Contains(known, name) {
+		return fmt.Errorf("%s: there is no control %q in %q", where, name, known)
 	}
 	return nil
 }

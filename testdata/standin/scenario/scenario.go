@@ -47,7 +47,7 @@ type Scenario struct {
 	Log     string   `json:"log,omitempty"`
 	Splash  Splash   `json:"splash,omitzero"`
 	Screens []Screen `json:"screens,omitempty"`
-	// Besides is what else is on screen from the start.
+	// Besides is what else is on screen.
 	Besides Besides `json:"besides,omitempty"`
 	// Surface is what the app shows at first; "" is Work.
 	Surface Surface `json:"surface,omitempty"`
@@ -68,6 +68,7 @@ const (
 	BesidesWindow Besides = "window" // another window of the app, with something else in it
 	BesidesTwin   Besides = "twin"   // another window of the app, with the same in it
 	BesidesApp    Besides = "app"    // another app by the same name, started by this one
+	BesidesLater  Besides = "later"  // the same, with the first hand-off, which is answered when it's there
 )
 
 // Splash is what the app shows until its keyring is open.
@@ -109,6 +110,8 @@ type Controls struct {
 	Missing []string `json:"missing,omitempty"` // not there
 	Doubled []string `json:"doubled,omitempty"` // there twice
 	Dead    []string `json:"dead,omitempty"`    // there, and without effect
+	// Fatal ones end the app when they're acted on.
+	Fatal map[string]Crash `json:"fatal,omitempty"`
 }
 
 // Main is the main screen, with its composer.
@@ -147,8 +150,9 @@ type Handoff struct {
 	Exit   int   `json:"exit,omitempty"`
 	HangMS int   `json:"hangMs,omitempty"`
 	Crash  Crash `json:"crash,omitempty"` // of the app
-	// EmptiedMS is when, after a draft was shown, an empty thread takes its place; 0 is never.
-	EmptiedMS int `json:"emptiedMs,omitempty"`
+	// EmptiedBy is a control of the main screen that, when it's acted on, has an empty thread take the draft's
+	// place, once.
+	EmptiedBy string `json:"emptiedBy,omitempty"`
 }
 
 // Draft is what becomes of a hand-off's prompt.
@@ -169,8 +173,8 @@ type Send struct {
 	// with backslashes before Markdown's punctuation.
 	Prompt Prompt `json:"prompt,omitempty"`
 	Crash  Crash  `json:"crash,omitempty"`
-	// Begun has the crash wait until Codex has begun the turn.
-	Begun bool `json:"begun,omitempty"`
+	// BegunMS has the crash wait until Codex has begun the turn, and so long besides; 0 is at once.
+	BegunMS int `json:"begunMs,omitempty"`
 	// Originator is who Codex is told that the app is; "" is the surface's.
 	Originator string `json:"originator,omitempty"`
 	// Model and Effort are others than the config's.
