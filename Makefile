@@ -112,6 +112,10 @@ bench-chatgpt: prereqs-bench bench-tool ## from the app's start to a prompt sent
 	@$(BUILD) -o bin/chatgpt-standin ./testdata/standin/chatgpt
 	@$(BENCH) chatgpt
 
+soak: bench-build ## 500 trivial shards one at a time and 20 at a time, on each rootless engine: nothing may grow
+	@$(BENCH) soak-podman -runs 500 -warmup 40
+	@$(BENCH) soak-containerd -runs 500 -warmup 40
+
 prereqs-bench:
 	@scripts/prereqs --bench
 
@@ -121,4 +125,4 @@ bench-tool:
 	@mkdir -p bin
 	@$(BUILD) -o bin/bench ./scripts/bench
 
-.PHONY: help run image build cross generate clean test test-vm test-containerd spectest check lint fmt prereqs prereqs-tests prereqs-vm bench-channel bench-start bench-run bench-memory bench-session bench-atspi bench-backend bench-chatgpt prereqs-bench bench-build bench-tool
+.PHONY: help run image build cross generate clean test test-vm test-containerd spectest check lint fmt prereqs prereqs-tests prereqs-vm bench-channel bench-start bench-run bench-memory bench-session bench-atspi bench-backend bench-chatgpt soak prereqs-bench bench-build bench-tool

@@ -14,16 +14,26 @@ import (
 
 // printHead says what was measured, when and on what.
 func (r *rig) printHead(w io.Writer, title string, n rounds) {
+	printHead(w, title, n, r.place())
+}
+
+// place is the engine and the image.
+func (r *rig) place() string {
 	engine := strings.TrimSpace(r.info.Name + " " + r.info.Version + ", " + r.info.Runtime)
 	if r.info.Rootless {
 		engine += ", rootless"
 	}
-	printHead(w, title, n, engine+"; image "+short(r.image.Digest))
+	return engine + "; image " + short(r.image.Digest)
 }
 
 // printHead is rig's, of what is measured on something else.
 func printHead(w io.Writer, title string, n rounds, on string) {
 	fmt.Fprintf(w, "%s: %d counted runs after %d to warm up; median (least to most)\n", title, n.counted, n.warmup)
+	printPlace(w, on)
+}
+
+// printPlace says when and on what.
+func printPlace(w io.Writer, on string) {
 	fmt.Fprintf(w, "%s; %s; berth %s, %s\n", time.Now().UTC().Format("2006-01-02 15:04 UTC"), machine(), version.Version, on)
 	fmt.Fprintf(w, "load before: %s\n\n", loadAverage())
 }
