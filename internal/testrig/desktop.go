@@ -1,12 +1,22 @@
 package testrig
 
 import (
+	"archive/tar"
+	"bytes"
 	"context"
 	"errors"
+	"io"
+	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"slices"
 	"testing"
+
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	staticlayer "github.com/google/go-containerregistry/pkg/v1/static"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"github.com/berth-run/berth/backends"
 	"github.com/berth-run/berth/image"
@@ -44,6 +54,11 @@ func SessionTests(t testing.TB) string {
 // files, and the apps that tests drive besides. It keeps its name, so that there is one a suite; building
 // it is cached by what goes in.
 func DesktopImage(ctx context.Context, b backends.Backend, suite, worker, app string) (ref string, err error) {
+	return DesktopImageWith(ctx, b, suite, worker, app, nil)
+}
+
+// DesktopImageWith is DesktopImage with more files, by their paths without a leading slash.
+func DesktopImageWith(ctx context.Context, b backends.Backend, suite, worker, app string, files map[string]string) (ref string, err error) {
 	built, err := image.Build(ctx, image.Recipe{
 		Client: "chatgpt", Suite: suite, Worker: worker, App: app, Packages: sessiontest.Packages,
 	}, image.Options{})
@@ -51,8 +66,39 @@ func DesktopImage(ctx context.Context, b backends.Backend, suite, worker, app st
 		return "", err
 	}
 	built.Ref = "localhost/berth-desktop-test:" + suite
-	_, err = image.Import(ctx, b, built)
+	if err = addFiles(built, files); err == nil {
+		_, err = image.Import(ctx, b, built)
+	}
 	return built.Ref, errors.Join(err, built.Close())
+}
+
+// addFiles puts a layer with files onto an image.
+func addFiles(built *image.Result, files map[string]string) error {
+	if len(files) == 0 {
+		return nil
+	}
+	var layer bytes.Buffer
+	w := tar.NewWriter(&layer)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		folder := &tar.Header{Typeflag: tar.TypeDir, Name: path.Dir(name) + "/", Mode: 0o755}
+		file := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(files[name]))}
+		if err := errors.Join(w.WriteHeader(folder), w.WriteHeader(file)); err != nil {
+			return err
+		}
+		if _, err := io.WriteString(w, files[name]); err != nil {
+			return err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	img, err := mutate.AppendLayers(built.Image, staticlayer.NewLayer(layer.Bytes(), types.OCIUncompressedLayer))
+	if err != nil {
+		return err
+	}
+	config, err := img.ConfigName()
+	built.Image, built.Digest = img, config.String()
+	return err
 }
 
 // module is this one's path.

@@ -20,7 +20,7 @@ func TestVariants(t *testing.T) {
 	p.NothingLeft()
 }
 
-// TestVariantsOnContainerd is TestVariants on a rootless containerd of its own.
+// TestVariantsOnContainerd is TestVariants on a rootless containerd of its own, and TestCanary there too.
 func TestVariantsOnContainerd(t *testing.T) {
 	testrig.NeedRootless(t)
 	if err := rig.WithoutImage(); err != nil {
@@ -28,19 +28,37 @@ func TestVariantsOnContainerd(t *testing.T) {
 	}
 	b := testrig.ContainerdRootless(t)
 	bin := filepath.Dir(rig.Prepared.Berth)
-	ref, err := testrig.DesktopImage(t.Context(), b, testrig.Suites[0], filepath.Join(bin, "berth-worker-linux-"+rig.Arch), filepath.Join(bin, "chatgpt-standin.deb"))
+	files := map[string]string{"etc/chatgpt-standin/scenario.json": changedLabels, "etc/chatgpt-standin/all.json": allScreensOnce}
+	ref, err := testrig.DesktopImageWith(t.Context(), b, testrig.Suites[0],
+		filepath.Join(bin, "berth-worker-linux-"+rig.Arch), filepath.Join(bin, "chatgpt-standin.deb"), files)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cases := append(rig.SayCases(rig.IdsOn(0, 2, 1)...), rig.SayCases(rig.IdsOn(1, 2, 1)...)...)
-	p := rig.Prepared.Project(t, cases, func(eval rig.Object) { eval["client"] = "chatgpt" }, threeVariants)
+	p := rig.Prepared.Project(t, cases, func(eval rig.Object) { eval["client"] = "chatgpt" }, threeVariants, inAllScreens)
 	p.UseImage(ref)
 	if rig.Prepared.Limits { // that's Podman
 		p.Options = append(p.Options, "limits=best-effort")
 	}
 	runVariants(t, p, "--runner", "containerd")
+	missesTwo(t, canary(t, p, 1, "--runner", "containerd"))
 	if left, err := b.List(context.WithoutCancel(t.Context()), nil); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// allScreensOnce is what the stand-in shows in a fresh profile.
+const allScreensOnce = `{"screens": [{"kind": "profession", "stale": true}, {"kind": "examples"}, {"kind": "confirm"}, {"kind": "announcement"}]}`
+
+// inAllScreens has every variant's app show them.
+func inAllScreens(eval rig.Object) {
+	for _, v := range eval["variants"].([]rig.Object) {
+		options, _ := v["clientOptions"].(rig.Object)
+		if options == nil {
+			options = rig.Object{}
+		}
+		options["env"] = rig.Object{"CHATGPT_STANDIN_SCENARIO": "/etc/chatgpt-standin/all.json"}
+		v["clientOptions"] = options
 	}
 }
 
