@@ -35,7 +35,6 @@ build: ## bin/berth, the workers that go into images, the sample's MCP server, a
 
 cross: ## see that everything builds for linux/amd64, linux/arm64 and darwin/arm64
 	@for t in linux/amd64 linux/arm64 darwin/arm64; do echo "building for $$t"; GOOS=$${t%/*} GOARCH=$${t#*/} go build ./...; done
-	@scripts/darwin
 
 generate: ## make the generated files again
 	@go generate ./...

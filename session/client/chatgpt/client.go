@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"regexp"
-	"runtime"
 
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/session/client"
@@ -78,8 +77,8 @@ func (c *Client) Open(ctx context.Context, b client.Batch) (client.Session, erro
 
 // checkMachine checks what doesn't depend on the desktop.
 func (c *Client) checkMachine(b client.Batch) error {
-	if runtime.GOOS != "linux" {
-		return code.Errorf(code.LinuxRequired, "%s runs in a Linux shard, not on %s", Name, runtime.GOOS)
+	if err := client.RequireLinux(Name); err != nil {
+		return err
 	}
 	named := map[string]string{
 		"MST_CHATGPT_APP_PATH": c.opts.AppPath, "MST_CHATGPT_CODEX_PATH": c.opts.CodexPath, "MST_CHATGPT_EVIDENCE_DIR": b.EvidenceDir,

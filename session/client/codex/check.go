@@ -3,7 +3,6 @@ package codex
 import (
 	"os"
 	"regexp"
-	"runtime"
 
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/session/client"
@@ -34,8 +33,8 @@ func CheckBatch(b client.Batch) (Options, error) {
 
 // checkMachine checks what Codex will run on.
 func (c *Client) checkMachine(evidence string) error {
-	if runtime.GOOS != "linux" {
-		return code.Errorf(code.LinuxRequired, "%s runs in a Linux shard, not on %s", Name, runtime.GOOS)
+	if err := client.RequireLinux(Name); err != nil {
+		return err
 	}
 	if err := engine.CheckPath(c.opts.Path, Name); err != nil {
 		return err
