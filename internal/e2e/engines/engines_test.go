@@ -3,6 +3,7 @@ package engines
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/berth-run/berth/internal/e2e/rig"
@@ -11,11 +12,17 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(rig.Main(m)) }
 
-// tests are what every engine has to pass, one after the other.
-var tests = []struct {
+type test struct {
 	name string
 	run  func(t *testing.T, tools rig.Tools)
-}{
+}
+
+// shared is for engines that several containers can share. A rootless containerd listens where only its own
+// namespaces are.
+var shared = test{"two PID namespaces", twoPIDNamespaces}
+
+// tests are what every engine has to pass, one after the other.
+var tests = []test{
 	{"PID 1 killed", pid1Killed},
 	{"worker killed", workerKilled},
 	{"one shard of two killed", oneOfTwoKilled},
@@ -24,6 +31,8 @@ var tests = []struct {
 	{"engine restarted", engineRestarted},
 	{"engine stopped", engineStopped},
 	{"coordinator killed", coordinatorKilled},
+	{"coordinator killed anywhere", killedAnywhere},
+	{"set-up killed at import", killedAtImport},
 	{"dead man's switch", deadMansSwitch},
 	{"side by side", sideBySide},
 	{"keep=always", keepAlways},
@@ -40,7 +49,7 @@ func TestRootless(t *testing.T) {
 	t.Run("engines", func(t *testing.T) {
 		t.Run("podman", func(t *testing.T) {
 			t.Parallel()
-			onEngine(t, rig.NewPodman(t), filepath.Join(results, "podman"))
+			onEngine(t, rig.NewPodman(t), filepath.Join(results, "podman"), shared)
 		})
 		t.Run("containerd", func(t *testing.T) {
 			t.Parallel()
@@ -56,7 +65,7 @@ func TestRootless(t *testing.T) {
 func TestContainerdAsRoot(t *testing.T) {
 	testrig.NeedRoot(t)
 	results := t.TempDir()
-	onEngine(t, rig.NewContainerd(t, testrig.StartContainerdAsRoot(t)), filepath.Join(results, "containerd"))
+	onEngine(t, rig.NewContainerd(t, testrig.StartContainerdAsRoot(t)), filepath.Join(results, "containerd"), shared)
 	t.Run("same results", func(t *testing.T) {
 		userSample(t, filepath.Join(results, "podman"))
 		same(t, filepath.Join(results, "podman"), filepath.Join(results, "containerd"), append(builtApart, mayDiffer...))
@@ -65,7 +74,7 @@ func TestContainerdAsRoot(t *testing.T) {
 
 // onEngine runs all tests on an engine, with the sample first, whose results are moved to a folder. Every
 // test leaves the engine as it was.
-func onEngine(t *testing.T, e rig.Engine, results string) {
+func onEngine(t *testing.T, e rig.Engine, results string, more ...test) {
 	tools := rig.On(t, e)
 	run := func(name string, test func(t *testing.T, tools rig.Tools)) {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +83,7 @@ func onEngine(t *testing.T, e rig.Engine, results string) {
 		})
 	}
 	run("sample", func(t *testing.T, tools rig.Tools) { runSample(t, tools, results) })
-	for _, tt := range tests {
+	for _, tt := range slices.Concat(tests, more) {
 		run(tt.name, tt.run)
 	}
 }

@@ -129,3 +129,54 @@ func keepFailed(t *testing.T, tools rig.Tools) {
 	}
 	m.OnlyShardsLeft()
 }
+
+// twoPIDNamespaces has one berth here and another in a PID namespace of its own, as in a container that the
+// engine's socket is mounted into, under the same host name. Of the other's owner neither sees a process with
+// that number, or sees another one: still neither sweeps what the other has, by a sweep or at a run's start.
+func twoPIDNamespaces(t *testing.T, tools rig.Tools) {
+	shared := tools.Engine.Share(t)
+	here := tools.Project(t, rig.SayCases("first", "second", "third"))
+	there := tools.Project(t, rig.SayCases("first", "second", "third"))
+	there.InPIDNamespace()
+	for _, p := range []*rig.Project{here, there} {
+		p.Env = append(p.Env, shared...)
+	}
+	hereRun, thereRun := here.Midway(), there.Midway()
+	spares(t, here, thereRun)
+	spares(t, there, hereRun)
+	for _, m := range []rig.Midway{hereRun, thereRun} {
+		close(m.Hold.Release)
+		r := m.Run.Wait()
+		r.Expect(t, 0)
+		r.Ended(t, "passed", "passed", "passed")
+		m.AskedOnce("first", "second", "third")
+	}
+	// What Podman runs beside an exec is seen, and ended, by who sees the engine's processes.
+	here.OnEngine("sweep").Expect(t, 0)
+	here.NothingLeft()
+	there.NothingLeft()
+}
+
+// spares checks that nothing which p's berths do touches another's run under way.
+func spares(t *testing.T, p *rig.Project, other rig.Midway) {
+	t.Helper()
+	runID, _ := other.Running()
+	if ps := p.OnEngine("ps"); !rig.HasLine(ps.Stdout, runID, "running", "unknown", "false") {
+		t.Errorf("ps:\n%s", ps.Stdout)
+	}
+	for _, args := range [][]string{{"--dry-run"}, nil} {
+		if sweep := p.OnEngine("sweep", args...); sweep.Status != 0 || rig.HasLine(sweep.Stdout, runID) {
+			t.Errorf("sweep %v, status %d:\n%s", args, sweep.Status, sweep.Stdout)
+		}
+	}
+	another := *p
+	another.Out = p.Path("another")
+	r := another.Rehearse(rig.Echo)
+	r.Expect(t, 0)
+	if rig.HasLine(r.Stderr, "removed", runID) {
+		t.Errorf("the run's start swept:\n%s", r.Stderr)
+	}
+	if _, left := other.Running(); len(left) != 1 || left[0].Pid != other.Shard.Pid || left[0].State != "running" {
+		t.Errorf("%+v, was %+v", left, other.Shard)
+	}
+}

@@ -231,6 +231,9 @@ func (*Containerd) runtimeDir() string { return os.Getenv("XDG_RUNTIME_DIR") }
 // Monitor implements Engine.
 func (*Containerd) Monitor() string { return "containerd-shim" }
 
+// Share implements Engine: one of root's listens where everybody sees it.
+func (*Containerd) Share(*testing.T) []string { return nil }
+
 // Stoppable implements Engine: berth doesn't start it.
 func (*Containerd) Stoppable(*Project) {}
 

@@ -3,6 +3,7 @@ package rig
 import (
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/berth-run/berth/backends"
@@ -35,6 +36,8 @@ type Engine interface {
 	// started them.
 	Monitor() string
 
+	// Share gives what berths in several containers find the engine by.
+	Share(t *testing.T) (env []string)
 	// Stoppable has an engine that the project's runs start themselves be one that Stop can stop.
 	Stoppable(p *Project)
 	// Restart kills the engine in the middle of the project's run. It's back soon.
@@ -74,13 +77,25 @@ func enforces(i backends.Info) bool {
 
 // makeImage gives the engine the image that has the sample's MCP server.
 func (tools Tools) makeImage() error {
-	cmd := exec.Command(tools.Berth, "runner", "setup", tools.Engine.Runner(), "--config", InModule("testdata/sample/codex.json"),
-		"--runner-option", "overlay="+tools.overlay, "--name", Image)
+	cmd := exec.Command(tools.Berth, tools.setUpArgs(Image)...)
 	cmd.Env = Environment(tools.Engine.Env()...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
 	}
 	return nil
+}
+
+// setUpArgs is the command line that makes the image, by a name.
+func (tools Tools) setUpArgs(name string) []string {
+	config, _ := filepath.Abs(InModule("testdata/sample/codex.json")) // fails without a working folder
+	return []string{"runner", "setup", tools.Engine.Runner(), "--config", config,
+		"--runner-option", "overlay=" + tools.overlay, "--name", name}
+}
+
+// StartSetUp makes an image by another name, in the background.
+func (p *Project) StartSetUp(name string) *Command {
+	p.T.Helper()
+	return p.command(p.setUpArgs(name)...)
 }
 
 // RemoveShards takes a run's containers away, for tests that leave some.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"syscall"
 )
 
@@ -34,5 +35,30 @@ func enterNamespaces(cmd *exec.Cmd, prepare string) {
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}},
 		AmbientCaps: []uintptr{capSysAdmin},
+	}
+}
+
+// InPIDNamespace has the project's commands run, as the same user, where no process of others is seen: as in
+// another container of this machine.
+func (p *Project) InPIDNamespace() {
+	p.T.Helper()
+	p.Change = enterPIDNamespace
+	try := exec.Command("/bin/true")
+	enterPIDNamespace(try)
+	if out, err := try.CombinedOutput(); err != nil {
+		p.T.Skipf("this host allows no PID namespace with its own /proc: %v: %s", err, out)
+	}
+}
+
+// enterPIDNamespace makes cmd one that makes the namespace, for which an ordinary user needs one of users,
+// and goes on as its first process.
+func enterPIDNamespace(cmd *exec.Cmd) {
+	unshare := []string{"unshare", "--pid", "--fork", "--kill-child", "--mount-proc"}
+	if os.Getuid() != 0 {
+		unshare = append(unshare, "--user", "--map-current-user")
+	}
+	cmd.Args = slices.Concat(unshare, []string{"--", cmd.Path}, cmd.Args[1:])
+	if path, err := exec.LookPath("unshare"); err == nil {
+		cmd.Path = path
 	}
 }

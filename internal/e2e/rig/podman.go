@@ -203,6 +203,26 @@ func (e Podman) Clear(t *testing.T) {
 // Monitor implements Engine.
 func (Podman) Monitor() string { return "conmon" }
 
+// Share implements Engine, with a service that no run has started.
+func (e Podman) Share(t *testing.T) []string {
+	t.Helper()
+	socket := filepath.Join(e.runtimeDir(), "shared.sock")
+	cmd := exec.Command("podman", "system", "service", "--time=0", "unix://"+socket)
+	cmd.Env = Environment(e.Env()...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it may be two processes
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		_ = cmd.Wait()
+	})
+	if !Eventually(func() bool { return listens(socket) }) {
+		t.Fatal("podman system service doesn't listen")
+	}
+	return []string{"CONTAINER_HOST=unix://" + socket}
+}
+
 // Stoppable implements Engine: berth finds another podman command, which a file makes fail.
 func (Podman) Stoppable(p *Project) {
 	p.T.Helper()
