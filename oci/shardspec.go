@@ -16,13 +16,18 @@ const (
 )
 
 // Defaults of a ShardSpec. Codex's app-server takes about 200 MiB (PSS) and its commands come on
-// top; the tmpfs below can hold at most 3/4 of the memory, so a full disk is told as one.
+// top.
 const (
 	DefaultMemoryBytes = 2 << 30
 	DefaultPids        = 1024
-	DefaultHomeBytes   = 1 << 30
-	DefaultTmpBytes    = 512 << 20
 	DefaultHostname    = "berth"
+)
+
+// Shares of the memory that the home and /tmp may hold by default: together 3/4, so that a full one is told as
+// that and not as memory that ran out.
+const (
+	homeShare = 2
+	tmpShare  = 4
 )
 
 // Sizes of the tmpfs that can't be chosen, in bytes. What is written to them counts as memory.
@@ -55,7 +60,7 @@ type ShardSpec struct {
 	// CPUWeight is the cgroup v2 weight, 1 to 10000. 0 asks for none: the kernel's own default of
 	// 100 holds, which needs no cpu controller.
 	CPUWeight uint64
-	// HomeBytes and TmpBytes are the sizes of those tmpfs; 0 means the default.
+	// HomeBytes and TmpBytes are the sizes of those tmpfs; 0 means 1/2 and 1/4 of the memory.
 	HomeBytes int64
 	TmpBytes  int64
 	// WritableRoot gives up the read-only root file system, for apps that need it.
@@ -71,8 +76,8 @@ func (s ShardSpec) withDefaults() ShardSpec {
 	}
 	s.MemoryBytes = orDefault(s.MemoryBytes, DefaultMemoryBytes)
 	s.Pids = orDefault(s.Pids, DefaultPids)
-	s.HomeBytes = orDefault(s.HomeBytes, DefaultHomeBytes)
-	s.TmpBytes = orDefault(s.TmpBytes, DefaultTmpBytes)
+	s.HomeBytes = orDefault(s.HomeBytes, s.MemoryBytes/homeShare)
+	s.TmpBytes = orDefault(s.TmpBytes, s.MemoryBytes/tmpShare)
 	return s
 }
 

@@ -104,6 +104,8 @@ const (
 	LimitsNotEnforced Code = "limits_not_enforced"
 	// OOMKilled: the shard's memory limit was hit, by the cgroup's own event count.
 	OOMKilled Code = "oom_killed"
+	// ShardFull: a file system of the shard had no room left, so the app couldn't go on or not record it.
+	ShardFull Code = "shard_full"
 	// ShardLost: the shard ended, its link couldn't be opened again, or its worker broke the protocol.
 	ShardLost Code = "shard_lost"
 	// ShardSilent: nothing was heard from the worker for the silence limit.

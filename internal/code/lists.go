@@ -34,7 +34,7 @@ var driving = []Code{
 
 // Own are berth's own; docs/codes.md says what each means.
 var Own = []Code{
-	ProtectionMissing, LimitsNotEnforced, OOMKilled, ShardLost, ShardSilent, ShardNotCreated, Cancelled,
+	ProtectionMissing, LimitsNotEnforced, OOMKilled, ShardFull, ShardLost, ShardSilent, ShardNotCreated, Cancelled,
 	ResultsNotSaved, WorkerMismatch, SessionFailed, KeyringLocked, KeyringAbsent, A11yNotEnabled, SignInRequired,
 	PermissionRequired,
 }

@@ -40,6 +40,7 @@ var tests = []test{
 	{"disk full at results", diskFullAtResults},
 	{"memory limit hit", memoryLimitHit},
 	{"memory filled with files", memoryFilled},
+	{"tmpfs full", tmpfsFull},
 }
 
 // TestRootless runs the tests on both rootless engines, side by side, and compares the sample's results.

@@ -14,8 +14,10 @@ import (
 type app struct {
 	*engine.Server
 	wake chan struct{} // something was said that a record may tell of
+	over chan struct{} // closed when it says that the turn is over
 
 	mu      sync.Mutex
+	thread  string
 	servers map[string]serverState
 	changed chan struct{}
 }
@@ -27,7 +29,7 @@ type serverState struct {
 }
 
 func startApp(c engine.Codex) (*app, error) {
-	a := &app{wake: make(chan struct{}, 1), servers: map[string]serverState{}, changed: make(chan struct{}, 1)}
+	a := &app{wake: make(chan struct{}, 1), over: make(chan struct{}), servers: map[string]serverState{}, changed: make(chan struct{}, 1)}
 	server, err := c.Serve(engine.ServerOptions{OnNotification: a.hear})
 	if err != nil {
 		return nil, err
@@ -36,10 +38,13 @@ func startApp(c engine.Codex) (*app, error) {
 	return a, nil
 }
 
-// hear takes a notification. None of them decides anything but when to look.
+// hear takes a notification. None of them decides anything but when to look, and how long.
 func (a *app) hear(method string, params json.RawMessage) {
 	switch method {
-	case "turn/started", "turn/completed", "item/completed", "error":
+	case "turn/completed":
+		a.ended(params)
+		signal(a.wake)
+	case "turn/started", "item/completed", "error":
 		signal(a.wake)
 	case "mcpServer/startupStatus/updated":
 		var s struct{ Name, Status, Error string }
@@ -49,6 +54,23 @@ func (a *app) hear(method string, params json.RawMessage) {
 			a.mu.Unlock()
 			signal(a.changed)
 		}
+	}
+}
+
+// ended closes over with the end of our own turn, and not with that of an agent's that it started.
+func (a *app) ended(params json.RawMessage) {
+	var of struct {
+		ThreadID string `json:"threadId"`
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if json.Unmarshal(params, &of) != nil || of.ThreadID != a.thread {
+		return
+	}
+	select {
+	case <-a.over:
+	default:
+		close(a.over)
 	}
 }
 
@@ -72,7 +94,10 @@ func (a *app) startThread(ctx context.Context, workspace string) (string, error)
 	if r.Thread.ID == "" {
 		return "", fmt.Errorf("thread/start: %w: no thread id", engine.ErrAnswer)
 	}
-	return r.Thread.ID, nil
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.thread = r.Thread.ID
+	return a.thread, nil
 }
 
 // startTurn sends the prompt, unchanged.

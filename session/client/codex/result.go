@@ -8,6 +8,7 @@ import (
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/session/client"
 	"github.com/berth-run/berth/session/client/engine"
+	"github.com/berth-run/berth/session/client/private"
 	"github.com/berth-run/berth/session/client/turn"
 )
 
@@ -19,9 +20,17 @@ func (r *run) finish(err error) error {
 		r.s.breakOn(stop)
 	}
 	engine.NoteToken(r.s.batch.Inference, r.s.redact)
-	err = r.record(err)
+	err = r.room(r.record(err))
 	r.s.breakOn(r.timed(StepTeardown, r.home.remove))
 	return err
+}
+
+// room says of a trial that failed with no room left in its home that this was why.
+func (r *run) room(err error) error {
+	if err == nil || code.Of(err) == code.Cancelled || code.Of(err) == code.ShardFull || !private.Full(r.s.dir) {
+		return err
+	}
+	return code.Errorf(code.ShardFull, "%s has no room left: %w", r.s.dir, err)
 }
 
 // breakOn keeps the session's first clean-up failure.

@@ -11,6 +11,7 @@ import (
 	"github.com/berth-run/berth/session/client/codexconfig"
 	"github.com/berth-run/berth/session/client/engine"
 	"github.com/berth-run/berth/session/client/evidence"
+	"github.com/berth-run/berth/session/client/private"
 	"github.com/berth-run/berth/session/client/process"
 	"github.com/berth-run/berth/session/client/rollout"
 	"github.com/berth-run/berth/session/client/turn"
@@ -74,12 +75,18 @@ func (r *run) bounded(ctx context.Context) error {
 	return err
 }
 
+// leastRoom is what Codex needs to begin with, several times over.
+const leastRoom = 16 << 20
+
 // usable refuses a trial beside the remains of another.
 func (s *session) usable() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.broken != nil {
 		return code.Errorf(code.AppStopFailed, "an earlier trial couldn't be cleaned up: %w", s.broken)
+	}
+	if room := private.Room(s.dir); room < leastRoom {
+		return code.Errorf(code.ShardFull, "%s has room for %d KiB: an earlier trial left the rest full", s.dir, room>>10)
 	}
 	return nil
 }
@@ -179,7 +186,7 @@ func (r *run) turn(ctx context.Context) error {
 	alive, stop := r.alive()
 	defer stop()
 	w := &turn.Watch{
-		Limits: r.s.client.opts.Limits, Handed: time.Now(), App: alive, Wake: r.app.wake,
+		Limits: r.s.client.opts.Limits, Handed: time.Now(), App: alive, Wake: r.app.wake, Over: r.app.over,
 		Binder: rollout.NewBinder(snapshot, rollout.Criteria{
 			Originator: Originator, Prompt: r.trial.Prompt, Allowed: []rollout.Match{rollout.MatchExact},
 			SessionID: r.thread, Since: time.Now(), Labels: codexconfig.Labels(r.s.batch.Servers),

@@ -7,9 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/berth-run/berth/internal/code"
+	"github.com/berth-run/berth/session/client/private"
 	"github.com/berth-run/berth/session/client/rollout"
 )
 
@@ -53,11 +55,14 @@ type Watch struct {
 	App context.Context
 	// Wake, where the app says something, tells that there may be something to read.
 	Wake <-chan struct{}
+	// Over, where the app says so, is closed with the turn: what isn't in the record soon never will be.
+	Over <-chan struct{}
 
 	bound  *rollout.Bound
 	size   int64
 	grown  time.Time // when the record last grew
 	spoken time.Time // when the app last said something
+	over   time.Time // when it said that the turn was over
 }
 
 // Bound is the turn, as far as it was found and read; nil for none.
@@ -112,11 +117,21 @@ func (w *Watch) overdue(ctx context.Context, now time.Time) error {
 		return fmt.Errorf("waiting for the answer: %w", context.Cause(ctx))
 	case w.bound == nil && now.Sub(w.Handed) >= w.Limits.Bind:
 		return code.Errorf(code.NoMatchingSession, "no record of the prompt after %v", w.Limits.Bind)
+	case w.bound != nil && w.givenUp(now) && private.Full(w.folder()):
+		return code.Errorf(code.ShardFull, "%s has no room left, so the app's record of the turn isn't whole", w.folder())
 	case w.bound != nil && now.Sub(w.grown) >= w.Limits.Stall:
 		return code.Errorf(code.Timeout, "the record has not grown for %v", w.Limits.Stall)
 	}
 	return nil
 }
+
+// givenUp tells that a record is as long as it will be, if there is no room for more. Before that an app may
+// make room, and write what it has kept.
+func (w *Watch) givenUp(now time.Time) bool {
+	return !w.over.IsZero() && now.Sub(w.over) >= settle || now.Sub(w.grown) >= w.Limits.Stall
+}
+
+func (w *Watch) folder() string { return filepath.Dir(w.bound.Rollout.Path()) }
 
 // wait sleeps until it may be worth another look.
 func (w *Watch) wait(ctx context.Context) {
@@ -129,6 +144,9 @@ func (w *Watch) wait(ctx context.Context) {
 	select {
 	case <-w.Wake:
 		w.spoken = time.Now()
+	case <-w.Over:
+		w.over, w.Over = time.Now(), nil
+		w.spoken = w.over
 	case <-w.App.Done():
 	case <-ctx.Done():
 	case <-timer.C:

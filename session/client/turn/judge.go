@@ -119,10 +119,10 @@ func Classify(err error, submitted bool) (code.Code, bool) {
 	return c, !submitted || noAppsDoing(c)
 }
 
-// noAppsDoing tells the codes of a desktop that was lost, and of a person that would have been needed.
+// noAppsDoing tells the codes of a shard or a desktop that was lost, and of a person that would have been needed.
 func noAppsDoing(c code.Code) bool {
 	switch c {
-	case code.SessionFailed, code.KeyringAbsent, code.KeyringLocked, code.SignInRequired, code.PermissionRequired:
+	case code.ShardFull, code.SessionFailed, code.KeyringAbsent, code.KeyringLocked, code.SignInRequired, code.PermissionRequired:
 		return true
 	}
 	return false
