@@ -23,6 +23,17 @@ func (e *apiError) Error() string {
 	return "podman: " + e.message
 }
 
+// ofArchive is the error of an image's load without what Podman said of the other forms that the image might
+// have had.
+func (e *apiError) ofArchive() *apiError {
+	for line := range strings.Lines(e.message) {
+		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "* oci-archive: "); ok {
+			return &apiError{e.status, e.cause, text}
+		}
+	}
+	return e
+}
+
 func statusOf(err error) int {
 	var e *apiError
 	if errors.As(err, &e) {

@@ -64,8 +64,9 @@ func (b *Backend) ImportImage(ctx context.Context, ref string, layout io.Reader)
 func (b *Backend) load(ctx context.Context, ref string, layout io.Reader) error {
 	pr, pw := io.Pipe()
 	named := make(chan error, 1)
+	docs := documents{}
 	go func() {
-		err := nameLayout(pw, layout, ref)
+		err := nameLayout(pw, layout, ref, docs)
 		pw.CloseWithError(err)
 		named <- err
 	}()
@@ -77,6 +78,8 @@ func (b *Backend) load(ctx context.Context, ref string, layout io.Reader) error 
 	}
 	var refused *apiError
 	if errors.As(err, &refused) {
+		b.dropLayers(ctx, docs)
+		err = refused.ofArchive()
 		if e := explain(err); errors.Is(e, backends.ErrUnavailable) {
 			return e
 		}

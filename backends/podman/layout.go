@@ -17,8 +17,9 @@ const (
 	maxIndex      = 1 << 20
 )
 
-// nameLayout copies an OCI image layout (a tar stream) and puts ref on the one image of its index.
-func nameLayout(w io.Writer, layout io.Reader, ref string) error {
+// nameLayout copies an OCI image layout (a tar stream) and puts ref on the one image of its index. It keeps
+// what is small in docs.
+func nameLayout(w io.Writer, layout io.Reader, ref string, docs documents) error {
 	tr, tw := tar.NewReader(layout), tar.NewWriter(w)
 	named := false
 	for {
@@ -30,9 +31,9 @@ func nameLayout(w io.Writer, layout io.Reader, ref string) error {
 			return badLayout(err)
 		}
 		if path.Clean(h.Name) == indexFile {
-			err, named = copyIndex(tw, tr, *h, ref), true
+			err, named = copyIndex(tw, docs.keep(tr, h), *h, ref), true
 		} else {
-			err = copyEntry(tw, tr, h)
+			err = copyEntry(tw, docs.keep(tr, h), h)
 		}
 		if err != nil {
 			return err

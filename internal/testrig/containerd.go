@@ -44,11 +44,11 @@ func connect(t testing.TB, o containerd.Options) *containerd.Backend {
 
 // StartContainerdAsRoot starts one as root, with everything of it in one folder and with a network that
 // isn't the machine's.
-func StartContainerdAsRoot(t testing.TB) *Containerd {
+func StartContainerdAsRoot(t testing.TB, options ...Option) *Containerd {
 	t.Helper()
 	NeedRoot(t)
 	needCommands(t, "containerd", "runc", "unshare", "ip", "iptables")
-	e := newContainerd(t)
+	e := newContainerd(t, options)
 	e.address = e.path("run/c.sock")
 	e.Env = []string{"CONTAINERD_ADDRESS=" + e.address}
 	if err := os.WriteFile(e.path("resolv.conf"), []byte("nameserver "+EngineAddress+"\n"), 0o644); err != nil {
@@ -58,16 +58,16 @@ func StartContainerdAsRoot(t testing.TB) *Containerd {
 ip link set lo up
 ip addr add "$2"/32 dev lo
 mount --bind "$1/resolv.conf" "$(readlink -f /etc/resolv.conf)"
-`+supervisor, "sh", e.Dir, EngineAddress))
+`+supervisor, "sh", e.Dir, EngineAddress, e.disk))
 	return e
 }
 
 // StartContainerdRootless starts a rootless one, below rootlesskit, with everything of it in one folder.
-func StartContainerdRootless(t testing.TB) *Containerd {
+func StartContainerdRootless(t testing.TB, options ...Option) *Containerd {
 	t.Helper()
 	NeedRootless(t)
 	needCommands(t, "containerd", "runc", "rootlesskit", "newuidmap", "slirp4netns")
-	e := newContainerd(t)
+	e := newContainerd(t, options)
 	e.address, e.state = "/run/containerd/containerd.sock", e.path("containerd-rootless")
 	e.Env = []string{"XDG_RUNTIME_DIR=" + e.Dir, "CONTAINERD_ADDRESS="}
 	// Of /run the engine has a copy, with a link where the machine's containerd has its folder.
@@ -76,7 +76,7 @@ func StartContainerdRootless(t testing.TB) *Containerd {
 rm -rf /run/containerd /run/berth-network /run/xtables.lock /var/lib/cni
 rm -f /etc/resolv.conf 2>/dev/null || : # a link to the machine's, or, as newer rootlesskits have it, a mount of its own
 echo "nameserver $2" >/etc/resolv.conf
-`+supervisor, "sh", e.Dir, EngineAddress))
+`+supervisor, "sh", e.Dir, EngineAddress, e.disk))
 	return e
 }
 

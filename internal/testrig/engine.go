@@ -28,15 +28,26 @@ type Containerd struct {
 
 	t       testing.TB
 	address string // of its socket, as it has it itself
+	disk    string // the size of its storage's file system, "" for the machine's own
 	state   string // of a rootless one's rootlesskit, "" for one that root runs
 	log     log
 	pid     int           // of the supervisor, or what started it
 	ended   chan struct{} // the supervisor has
 }
 
+// Option is of an engine to start.
+type Option func(*Containerd)
+
+// OnDisk gives the engine's storage a file system of its own, of a size as mount(8) has it.
+func OnDisk(size string) Option { return func(e *Containerd) { e.disk = size } }
+
 // supervisor runs an engine again and again, while there is a file $1/up, and ends with an engine that
 // ends by itself.
 const supervisor = `
+if [ -n "$3" ]; then
+	mkdir "$1/root"
+	mount -t tmpfs -o mode=0711,size="$3" tmpfs "$1/root"
+fi
 set +e
 trap 'kill "$pid"; wait "$pid"; exit' TERM
 while :; do
@@ -52,7 +63,7 @@ while :; do
 	fi
 done`
 
-func newContainerd(t testing.TB) *Containerd {
+func newContainerd(t testing.TB, options []Option) *Containerd {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "berth-ctd-")
 	if err != nil {
@@ -62,6 +73,9 @@ func newContainerd(t testing.TB) *Containerd {
 		t.Fatal(err)
 	}
 	e := &Containerd{Dir: dir, t: t, ended: make(chan struct{})}
+	for _, o := range options {
+		o(e)
+	}
 	t.Cleanup(func() {
 		if err := e.remove(); err != nil {
 			t.Errorf("something of the engine is left: %v", err)
@@ -148,6 +162,11 @@ func (e *Containerd) Root() string {
 		return ""
 	}
 	return fmt.Sprintf("/proc/%d/root", e.child())
+}
+
+// Storage is the folder with all that the engine stores, as it is reached from here: its mounts are its own.
+func (e *Containerd) Storage() string {
+	return fmt.Sprintf("/proc/%d/root%s", e.child(), e.path("root"))
 }
 
 // Socket is the engine's as it is seen from here.

@@ -31,6 +31,28 @@ func diskFullAtResults(t *testing.T, tools rig.Tools) {
 	p.NoTrace(m.Shard.ID)
 }
 
+// diskFullAtImport gives an image to an engine whose disk is too small for it. What came of it is gone.
+func diskFullAtImport(t *testing.T, e rig.Engine) {
+	tools := rig.Without(t, e)
+	p := tools.Project(t, rig.SayCases("a"))
+	p.OnEngine("ps").Expect(t, 0) // what an engine makes for itself isn't the image's
+	before := e.Stored(t)
+	r := p.SetUp()
+	r.Expect(t, 3, "importing image "+rig.Image, "no space left on device", "the disk is full: ")
+	if n := strings.Count(r.Stderr, "berth: "); n != 1 || r.Stdout != "" {
+		t.Errorf("it said %d errors in:\n%s%s", n, r.Stderr, r.Stdout)
+	}
+	p.NothingLeft()
+	rig.NothingOn(t, e)
+	const own = 1 << 20 // of the engine's, for databases that have grown
+	if after := e.Stored(t); after > before+own {
+		t.Errorf("%d KiB of the image are left", (after-before)>>10)
+	}
+	if again := p.Rehearse(rig.Echo); again.Status != 3 || !strings.Contains(again.Stderr, "the engine doesn't have "+rig.Image) {
+		t.Errorf("status %d:\n%s", again.Status, again.Stderr)
+	}
+}
+
 // fill writes until nothing more fits.
 func fill(t *testing.T, dir string) {
 	t.Helper()

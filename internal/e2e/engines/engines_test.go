@@ -50,10 +50,13 @@ func TestRootless(t *testing.T) {
 	t.Run("engines", func(t *testing.T) {
 		t.Run("podman", func(t *testing.T) {
 			t.Parallel()
+			// It reads the whole image before it stores any of it. The first layer has room.
+			t.Run("disk full at import", func(t *testing.T) { diskFullAtImport(t, rig.NewPodmanOnDisk(t, "300m")) })
 			onEngine(t, rig.NewPodman(t), filepath.Join(results, "podman"), shared)
 		})
 		t.Run("containerd", func(t *testing.T) {
 			t.Parallel()
+			containerdFull(t, testrig.StartContainerdRootless)
 			onEngine(t, rig.NewContainerd(t, testrig.StartContainerdRootless(t)), filepath.Join(results, "containerd"))
 		})
 	})
@@ -66,11 +69,19 @@ func TestRootless(t *testing.T) {
 func TestContainerdAsRoot(t *testing.T) {
 	testrig.NeedRoot(t)
 	results := t.TempDir()
+	containerdFull(t, testrig.StartContainerdAsRoot)
 	onEngine(t, rig.NewContainerd(t, testrig.StartContainerdAsRoot(t)), filepath.Join(results, "containerd"), shared)
 	t.Run("same results", func(t *testing.T) {
 		userSample(t, filepath.Join(results, "podman"))
 		same(t, filepath.Join(results, "podman"), filepath.Join(results, "containerd"), append(builtApart, mayDiffer...))
 	})
+}
+
+// containerdFull has room for none of an image, and for its blobs but not for its file system.
+func containerdFull(t *testing.T, start func(t testing.TB, options ...testrig.Option) *testrig.Containerd) {
+	for name, size := range map[string]string{"disk full at import": "64m", "disk full at unpacking": "750m"} {
+		t.Run(name, func(t *testing.T) { diskFullAtImport(t, rig.NewContainerd(t, start(t, testrig.OnDisk(size)))) })
+	}
 }
 
 // onEngine runs all tests on an engine, with the sample first, whose results are moved to a folder. Every

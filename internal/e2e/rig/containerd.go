@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -212,6 +213,17 @@ func (e *Containerd) shims() (lines []string) {
 		}
 	}
 	return lines
+}
+
+// Stored implements Engine.
+func (e *Containerd) Stored(t *testing.T) int64 {
+	t.Helper()
+	args := statfs(e.Storage())
+	out, err := exec.Command(args[0], args[1:]...).Output()
+	if err != nil {
+		t.Fatalf("%v: %v", args, err)
+	}
+	return taken(t, string(out))
 }
 
 // Clear implements Engine.

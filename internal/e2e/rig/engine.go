@@ -28,6 +28,8 @@ type Engine interface {
 	Left(t *testing.T, containers []string) []string
 	// LeftInAll tells what there is of containers at all, where the engine is the test's own.
 	LeftInAll(t *testing.T) []string
+	// Stored is how many bytes are taken of its disk, where that is its own.
+	Stored(t *testing.T) int64
 	// Clear takes all containers away, for a test that has failed.
 	Clear(t *testing.T)
 	// runtimeDir is where berth keeps its sockets for it.
@@ -58,14 +60,21 @@ type Shard struct {
 // On gives the tools with an engine, which gets the image.
 func On(t *testing.T, e Engine) Tools {
 	t.Helper()
+	tools := Without(t, e)
+	if err := tools.makeImage(); err != nil {
+		t.Fatal(err)
+	}
+	return tools
+}
+
+// Without gives the tools with an engine that has no image.
+func Without(t *testing.T, e Engine) Tools {
+	t.Helper()
 	if err := binaries(); err != nil {
 		t.Fatal(err)
 	}
 	tools := Prepared
 	tools.Engine = e
-	if err := tools.makeImage(); err != nil {
-		t.Fatal(err)
-	}
 	tools.Limits = enforces(e.Info(t))
 	return tools
 }
@@ -96,6 +105,12 @@ func (tools Tools) setUpArgs(name string) []string {
 func (p *Project) StartSetUp(name string) *Command {
 	p.T.Helper()
 	return p.command(p.setUpArgs(name)...)
+}
+
+// SetUp gives the engine the image, or tries.
+func (p *Project) SetUp() Result {
+	p.T.Helper()
+	return p.StartSetUp(Image).Wait()
 }
 
 // RemoveShards takes a run's containers away, for tests that leave some.

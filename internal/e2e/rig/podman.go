@@ -56,6 +56,23 @@ func NewPodman(t *testing.T) Podman {
 	return e
 }
 
+// NewPodmanOnDisk is NewPodman with a storage that has a file system of its own, of a size as mount(8) has it.
+// It's in the mount namespace that the user's pause process keeps.
+func NewPodmanOnDisk(t *testing.T, size string) Podman {
+	t.Helper()
+	e := NewPodman(t)
+	e.do(t, "unshare", "sh", "-ec", `mkdir -p "$1"; mount -t tmpfs -o mode=0700,size="$2" tmpfs "$1"`, "sh", e.storage(), size)
+	return e
+}
+
+func (e Podman) storage() string { return filepath.Join(e.dir, "home/.local/share/containers/storage") }
+
+// Stored implements Engine.
+func (e Podman) Stored(t *testing.T) int64 {
+	t.Helper()
+	return taken(t, e.do(t, append([]string{"unshare"}, statfs(e.storage())...)...))
+}
+
 // PodmanDo runs the command of the user's Podman.
 func PodmanDo(t *testing.T, args ...string) string {
 	t.Helper()
