@@ -19,8 +19,10 @@ import (
 
 const usage = `berth-worker runs inside a berth shard.
 
-  init [--deadman 10m]   be PID 1: start serve, reap, pass signals on; its end is the shard's
-  serve [--deadman 10m]  run trials and answer the coordinator on the control socket
+  init [--deadman 10m] [--heartbeat 15s]
+                         be PID 1: start serve, reap, pass signals on; its end is the shard's
+  serve [--deadman 10m] [--heartbeat 15s]
+                         run trials and answer the coordinator on the control socket
   channel                join stdin and stdout to the control socket; only the engine's exec may
   kill ID                end an exec with all its descendants
   canary [--save DIR] SURFACE
@@ -30,6 +32,7 @@ const usage = `berth-worker runs inside a berth shard.
   version                print the version
 
 --deadman is how long no coordinator may be heard before the shard ends itself; a kept shard stays.
+--heartbeat is how often the worker says that it's alive while it runs trials.
 Exit status of init and serve: 0 shut down, 1 failed, 3 ended by the dead man's switch.
 `
 

@@ -36,6 +36,7 @@ func TestUsage(t *testing.T) {
 		"no such verb":    {[]string{"frobnicate"}, exitUsage, `usage: no verb "frobnicate"; see berth-worker --help`},
 		"no such flag":    {[]string{"serve", "--dead"}, exitUsage, "usage: flag provided but not defined: -dead; see berth-worker --help"},
 		"not a duration":  {[]string{"init", "--deadman", "soon"}, exitUsage, "usage: invalid value"},
+		"no heartbeat":    {[]string{"serve", "--heartbeat", "0s"}, exitUsage, "usage: --heartbeat 0s isn't positive"},
 		"switch never":    {[]string{"init", "--deadman", "0s"}, exitUsage, "usage: --deadman 0s isn't positive"},
 		"too many":        {[]string{"channel", "x"}, exitUsage, "usage: channel takes 0 arguments, got 1"},
 		"kill what":       {[]string{"kill"}, exitUsage, "usage: kill takes 1 arguments, got 0"},

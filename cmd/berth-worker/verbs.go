@@ -29,22 +29,32 @@ import (
 // imageEnv is in an image's environment: what the hello message calls the image.
 const imageEnv = "BERTH_IMAGE"
 
-const defaultDeadman = 10 * time.Minute
+// times are what a shard is told when it's made.
+type times struct{ deadman, heartbeat time.Duration }
 
-func deadmanFlag(verb string, args []string) (time.Duration, error) {
+const (
+	defaultDeadman   = 10 * time.Minute
+	defaultHeartbeat = 15 * time.Second
+)
+
+func parseTimes(verb string, args []string) (t times, err error) {
 	f := flag.NewFlagSet(verb, flag.ContinueOnError)
-	d := f.Duration("deadman", defaultDeadman, "")
+	f.DurationVar(&t.deadman, "deadman", defaultDeadman, "")
+	f.DurationVar(&t.heartbeat, "heartbeat", defaultHeartbeat, "")
 	if err := parse(f, args, 0); err != nil {
-		return 0, err
+		return t, err
 	}
-	if *d <= 0 {
-		return 0, fmt.Errorf("%w: --deadman %s isn't positive; a shard without the switch is made by keeping it", errUsage, *d)
+	switch {
+	case t.deadman <= 0:
+		return t, fmt.Errorf("%w: --deadman %s isn't positive; a shard without the switch is made by keeping it", errUsage, t.deadman)
+	case t.heartbeat <= 0:
+		return t, fmt.Errorf("%w: --heartbeat %s isn't positive", errUsage, t.heartbeat)
 	}
-	return *d, nil
+	return t, nil
 }
 
 func initShard(_ context.Context, args []string) (int, error) {
-	d, err := deadmanFlag("init", args)
+	t, err := parseTimes("init", args)
 	if err != nil {
 		return 1, err
 	}
@@ -52,18 +62,19 @@ func initShard(_ context.Context, args []string) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	return worker.Init([]string{self, "serve", "--deadman", d.String()})
+	return worker.Init([]string{self, "serve", "--deadman", t.deadman.String(), "--heartbeat", t.heartbeat.String()})
 }
 
 func serve(ctx context.Context, args []string) (int, error) {
-	d, err := deadmanFlag("serve", args)
+	t, err := parseTimes("serve", args)
 	if err != nil {
 		return 1, err
 	}
 	secrets := &redact.Set{}
 	desktop := worker.NewDesktop(func() (session.Config, error) { return session.FromEnv(os.Getenv) })
 	return 0, worker.Serve(ctx, worker.Options{
-		Clients: clients(secrets, desktop), Desktop: desktop, Redact: secrets, Image: os.Getenv(imageEnv), Deadman: d,
+		Clients: clients(secrets, desktop), Desktop: desktop, Redact: secrets, Image: os.Getenv(imageEnv),
+		Deadman: t.deadman, Heartbeat: t.heartbeat,
 	})
 }
 

@@ -161,7 +161,7 @@ func (r *run) plan(ctx context.Context, info backends.Info, img backends.Image, 
 // spec is a shard's, from the options.
 func (q Request) spec() oci.ShardSpec {
 	return oci.ShardSpec{
-		Args:        []string{oci.WorkerPath, "init", "--deadman", q.Deadman.String()},
+		Args:        []string{oci.WorkerPath, "init", "--deadman", q.Deadman.String(), "--heartbeat", q.Heartbeat().String()},
 		MemoryBytes: q.Memory,
 		Pids:        q.Pids,
 		CPUWeight:   uint64(q.CPUWeight),

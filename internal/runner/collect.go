@@ -42,10 +42,7 @@ type collector struct {
 }
 
 func newCollector(s *shard) *collector {
-	c := &collector{shard: s, left: map[shardproto.Key]bool{}, turns: newTurns(s.places), limit: s.Silence, drain: s.Drain}
-	if c.limit <= 0 {
-		c.limit = silenceLimit
-	}
+	c := &collector{shard: s, left: map[shardproto.Key]bool{}, turns: newTurns(s.places), limit: s.Options.silence(), drain: s.Drain}
 	for _, k := range s.keys() {
 		c.left[k] = true
 	}

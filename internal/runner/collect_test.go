@@ -154,7 +154,7 @@ func TestSilence(t *testing.T) {
 						}
 					}()
 				}
-				c, saved, err := collect(t, s, func(r *Run) { r.Silence = tt.limit })
+				c, saved, err := collect(t, s, func(r *Run) { r.Options.Silence = tt.limit })
 				if code.Of(err) != code.ShardSilent || time.Since(start) != tt.want {
 					t.Errorf("%v after %s, want %s", err, time.Since(start), tt.want)
 				}

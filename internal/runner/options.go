@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -56,6 +57,8 @@ type Options struct {
 	Network    string
 	Credential string
 	Deadman    time.Duration
+	// Silence is how long a worker may say nothing before its shard is given up; 0 is the contract's 60 s.
+	Silence time.Duration
 	// AppVersion is the app's that is meant, "" for any.
 	AppVersion string
 	// Profile is what an app's profile begins with; ProfileDir has the state of a warm one.
@@ -91,6 +94,7 @@ var runTable = []option{
 	{"network", "auto|none|engine", "a shard's network; auto is none unless something in it must call out (default auto)", choice(func(o *Options) *string { return &o.Network }, NetworkAuto, NetworkNone, NetworkEngine)},
 	{"credential", "file|broker", "where the inference credential is: a token file in the shard, or never in it (default file)", choice(func(o *Options) *string { return &o.Credential }, CredentialFile, CredentialBroker)},
 	{"deadman", "DURATION", "a shard that hears nothing from berth for this long ends itself (default 10m)", duration(func(o *Options) *time.Duration { return &o.Deadman })},
+	{"silence", "DURATION", "a shard of which berth hears nothing for this long is given up (default 60s)", duration(func(o *Options) *time.Duration { return &o.Silence })},
 	{"profile", "fresh|warm", "what the ChatGPT app's profile begins with: nothing, or the state in profileDir (default fresh)", choice(func(o *Options) *string { return &o.Profile }, ProfileFresh, ProfileWarm)},
 	{"profileDir", "DIR", "with profile=warm: a folder of app state, such as `berth canary --save-profile` writes", text(func(o *Options) *string { return &o.ProfileDir })},
 	{"chatgptVersion", "VERSION", "the app's version that is meant: another in the image, or in the package, is an error", setAppVersion},
@@ -111,7 +115,7 @@ var setUpTable = []option{
 func ParseOptions(pairs []string) (Options, error) {
 	o := Options{
 		Shards: 1, Keep: KeepNever, Limits: LimitsEnforce, Network: NetworkAuto,
-		Credential: CredentialFile, Deadman: 10 * time.Minute, Profile: ProfileFresh, given: map[string]string{},
+		Credential: CredentialFile, Deadman: 10 * time.Minute, Silence: silenceLimit, Profile: ProfileFresh, given: map[string]string{},
 	}
 	for _, p := range pairs {
 		k, v, ok := strings.Cut(p, "=")
@@ -173,6 +177,13 @@ func find(name string) (option, bool) {
 	}
 	return all[i], true
 }
+
+// Heartbeat is how often a worker says that it's alive: the contract's 15 s, in 60 of silence.
+func (o Options) Heartbeat() time.Duration { return o.silence() / beatsInSilence }
+
+const beatsInSilence = 4
+
+func (o Options) silence() time.Duration { return cmp.Or(o.Silence, silenceLimit) }
 
 // Given is what the user set, for the run record.
 func (o Options) Given() map[string]string { return o.given }

@@ -8,15 +8,21 @@ import (
 )
 
 func TestParseOptions(t *testing.T) {
-	o, err := ParseOptions([]string{"shards=3", "keep=failed", "memory=1536m", "limits=best-effort", "deadman=90s", "packages=nodejs,python3"})
+	o, err := ParseOptions([]string{"shards=3", "keep=failed", "memory=1536m", "limits=best-effort", "deadman=90s", "silence=20s", "packages=nodejs,python3"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Shards != 3 || o.Keep != KeepFailed || o.Memory != 1536<<20 || o.Limits != LimitsBestEffort || o.Deadman != 90*time.Second || len(o.Packages) != 2 {
+	if o.Shards != 3 || o.Keep != KeepFailed || o.Memory != 1536<<20 || o.Limits != LimitsBestEffort || o.Deadman != 90*time.Second || o.Silence != 20*time.Second || len(o.Packages) != 2 {
 		t.Errorf("got %+v", o)
 	}
 	if o.Network != NetworkAuto || o.Credential != CredentialFile {
 		t.Errorf("defaults: got %+v", o)
+	}
+	if beat := o.Heartbeat(); beat != 5*time.Second {
+		t.Errorf("a heartbeat every %v", beat)
+	}
+	if beat := (Options{}).Heartbeat(); beat != 15*time.Second {
+		t.Errorf("by default a heartbeat every %v", beat)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/berth-run/berth/backends"
 	"github.com/berth-run/berth/internal/code"
@@ -41,8 +40,6 @@ type Run struct {
 	// Drain, once closed, ends the run gracefully: current trials are cancelled, what was finished
 	// stays, and a shard that has no trial yet is taken down at once.
 	Drain <-chan struct{}
-	// Silence overrides the limit after which a worker that says nothing is given up; 0 is the contract's 60 s.
-	Silence time.Duration
 }
 
 // Inference is the coordinator's end of the way to the model.

@@ -41,6 +41,7 @@ var tests = []test{
 	{"memory limit hit", memoryLimitHit},
 	{"memory filled with files", memoryFilled},
 	{"tmpfs full", tmpfsFull},
+	{"silence", silence},
 }
 
 // TestRootless runs the tests on both rootless engines, side by side, and compares the sample's results.

@@ -72,6 +72,38 @@ func oneOfTwoKilled(t *testing.T, tools rig.Tools) {
 	p.NothingLeft()
 }
 
+// silence stops every process of one shard of two, as a machine that hangs would. The shard is given up; the
+// other one, which has as little to tell for as long, isn't.
+func silence(t *testing.T, tools rig.Tools) {
+	here, there := rig.IdsOn(0, 2, 3), rig.IdsOn(1, 2, 2)
+	p := tools.Project(t, rig.SayCases(append(here, there...)...))
+	p.Options = append(p.Options, "shards=2", "silence=20s")
+	g := p.NewGate(rig.Echo)
+	hanging, living := g.Hold("say "+here[1]), g.Hold("say "+there[1])
+	c := p.Start()
+	hanging.Await(t)
+	living.Await(t)
+	_, shards := p.Running()
+	for _, s := range shards {
+		if s.Labels["run.berth.shard"] == "0" {
+			rig.StopAll(t, s)
+		}
+	}
+	c.Await("shard 1/2: stopped: shard_silent: nothing heard from the worker for 20s")
+	close(living.Release)
+	r := c.Wait()
+	r.Expect(t, 4)
+	want := map[string]string{here[0]: "passed", here[1]: "infra", here[2]: "missing", there[0]: "passed", there[1]: "passed"}
+	if got := r.Outcomes(t); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if kind := rig.FailureKind(r.Trials(t)[here[1]]); kind != string(code.ShardSilent) {
+		t.Errorf("failure kind %q", kind)
+	}
+	r.Missing(t, here[2], "shard_silent: ")
+	p.NothingLeft()
+}
+
 // codexKilled: an app that ends in the middle of its turn has failed its trial. It's started anew for the
 // next.
 func codexKilled(t *testing.T, tools rig.Tools) {

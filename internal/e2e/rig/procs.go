@@ -65,6 +65,23 @@ func ProcessIn(t *testing.T, s Shard, words ...string) int {
 	})
 }
 
+// StopAll stops a shard's processes, PID 1 first and what they start meanwhile, too.
+func StopAll(t *testing.T, s Shard) {
+	t.Helper()
+	Kill(t, s.Pid, syscall.SIGSTOP)
+	stopped := map[int]bool{s.Pid: true}
+	for more := true; more; {
+		more = false
+		all := parents()
+		for pid := range all {
+			if !stopped[pid] && descends(pid, s.Pid, all) {
+				_ = syscall.Kill(pid, syscall.SIGSTOP) // one that has ended meanwhile needs none
+				stopped[pid], more = true, true
+			}
+		}
+	}
+}
+
 // Parent gives the parent of a process that has one.
 func Parent(t *testing.T, pid int) int {
 	t.Helper()
