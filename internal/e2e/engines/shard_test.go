@@ -97,8 +97,8 @@ func silence(t *testing.T, tools rig.Tools) {
 	if got := r.Outcomes(t); !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if kind := rig.FailureKind(r.Trials(t)[here[1]]); kind != string(code.ShardSilent) {
-		t.Errorf("failure kind %q", kind)
+	if got := rig.FailureCode(r.Trials(t)[here[1]]); got != string(code.ShardSilent) {
+		t.Errorf("failure code %q", got)
 	}
 	r.Missing(t, here[2], "shard_silent: ")
 	p.NothingLeft()

@@ -36,8 +36,8 @@ func tmpfsFull(t *testing.T, tools rig.Tools) {
 	trials := r.Trials(t)
 	for id, asked := range map[string]int{"own": 1, "left": 1, "last": 0} {
 		trial := trials[id]
-		if kind := rig.FailureKind(trial); kind != string(code.ShardFull) || !strings.Contains(trial.Error, "/home/berth/") {
-			t.Errorf("%s: failure kind %q: %s", id, kind, trial.Error)
+		if got := rig.FailureCode(trial); got != string(code.ShardFull) || !strings.Contains(trial.Error, "/home/berth/") {
+			t.Errorf("%s: failure code %q: %s", id, got, trial.Error)
 		}
 		if n := g.Asked("say " + id); n != asked {
 			t.Errorf("%s was asked %d times, want %d", id, n, asked)

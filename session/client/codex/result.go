@@ -25,9 +25,10 @@ func (r *run) finish(err error) error {
 	return err
 }
 
-// room says of a trial that failed with no room left in its home that this was why.
+// room says of a trial that came to no end, with no room left in its home, that this was why.
 func (r *run) room(err error) error {
-	if err == nil || code.Of(err) == code.Cancelled || code.Of(err) == code.ShardFull || !private.Full(r.s.dir) {
+	ended := r.bound != nil && r.bound.Turn.Done()
+	if err == nil || ended || code.Of(err) == code.Cancelled || code.Of(err) == code.ShardFull || !private.Full(r.s.dir) {
 		return err
 	}
 	return code.Errorf(code.ShardFull, "%s has no room left: %w", r.s.dir, err)
