@@ -15,8 +15,8 @@ import (
 )
 
 // importTime is for an import whose maker died where nobody can tell; then the engine's garbage collector
-// takes what it left.
-const importTime = time.Hour
+// takes what it left. That goes by the wall clock: it's long enough for one that is set by a day.
+const importTime = 48 * time.Hour
 
 // labelImport has the name that is to be given to what an import's lease holds.
 const labelImport = labelPrefix + "import"

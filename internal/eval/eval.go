@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/berth-run/berth/backends"
+	"github.com/berth-run/berth/internal/clock"
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/internal/evalconfig"
 	"github.com/berth-run/berth/internal/gateway"
@@ -37,6 +38,8 @@ type Request struct {
 	GatewayLog string
 	Progress   io.Writer
 	Drain      <-chan struct{}
+	// Now is the wall clock; nil is time.Now.
+	Now func() time.Time
 }
 
 // Run runs an eval. An error means that nothing ran, or that what ran can't be told; a run whose
@@ -79,11 +82,16 @@ type run struct {
 	folder   *results.Run
 	recorder *recorder
 	shards   *runner.Run
+	// now tells the run's time: its end doesn't come before its beginning, whatever the clock is set to.
+	now func() time.Time
 }
 
 // prepare does all that can fail before a shard exists, the cheap and likely first.
 func (q Request) prepare(ctx context.Context, secrets *redact.Set) (_ *run, err error) {
-	r := &run{Request: q}
+	if q.Now == nil {
+		q.Now = time.Now
+	}
+	r := &run{Request: q, now: clock.Steady(q.Now)}
 	tokens, err := newServerTokens(q.Eval, q.SecretsFile, secrets)
 	if err != nil {
 		return nil, err
@@ -153,7 +161,7 @@ func (r *run) plan(ctx context.Context, info backends.Info, img backends.Image, 
 	r.recorder = newRecorder(r.folder, r.Eval, p.Bundles, secrets, had)
 	r.shards.ID, r.shards.Bundles, r.shards.Recorder = id, p.Bundles, r.recorder
 	r.shards.Labels = func(shard int) map[string]string {
-		return owner.Shard{Run: id, Index: shard, Created: time.Now(), Keep: r.Keep != runner.KeepNever, Owner: self}.Labels()
+		return owner.Shard{Run: id, Index: shard, Created: r.now(), Keep: r.Keep != runner.KeepNever, Owner: self}.Labels()
 	}
 	return nil
 }
@@ -206,7 +214,7 @@ func (r *run) finish(out runner.Outcome) (*results.Finished, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.folder.Finish(r.Eval, r.recorder.collected(), !r.NoGrade, time.Now())
+	return r.folder.Finish(r.Eval, r.recorder.collected(), !r.NoGrade, r.now())
 }
 
 // EvalDir is where an eval's runs go: --output-dir, the config's results.store, or the default.

@@ -2,7 +2,6 @@ package eval
 
 import (
 	"slices"
-	"time"
 
 	"github.com/berth-run/berth/backends"
 	"github.com/berth-run/berth/image"
@@ -31,14 +30,14 @@ func (r *run) openFolder(info backends.Info, img backends.Image) (err error) {
 	if r.folder != nil {
 		return nil
 	}
-	now := time.Now()
+	now := r.now()
 	env := results.Environment{
 		Name: r.Runner, Shards: r.Options.Shards, Options: r.Options.Given(),
 	}
 	if r.Keep != runner.KeepNever {
 		env.Keep = r.Keep
 	}
-	rec := results.NewRecord(results.NewRunID(now), r.Eval, env, r.facts(info, img), now)
+	rec := results.NewRecord(results.NextRunID(r.EvalDir, now), r.Eval, env, r.facts(info, img), now)
 	r.folder, err = results.Create(r.EvalDir, rec)
 	return err
 }

@@ -118,3 +118,23 @@ func idsOf(swept []Swept) []string {
 	}
 	return ids
 }
+
+// TestSweepClockSet: when a shard was created, by a clock that was set since, is nothing to judge by.
+func TestSweepClockSet(t *testing.T) {
+	self, err := Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, by := range []time.Duration{-48 * time.Hour, 48 * time.Hour} {
+		dead := self
+		dead.Start += "0" // the pid is another process's by now
+		created := time.Now().Add(by)
+		e := &engine{shards: []backends.Listed{
+			listed("alive", "running", Shard{Created: created, Owner: self}),
+			listed("dead", "running", Shard{Created: created, Owner: dead}),
+		}}
+		if _, err := Sweep(t.Context(), e, false); err != nil || !slices.Equal(e.ids(), []string{"alive"}) {
+			t.Errorf("created at %v: left %v, %v", created, e.ids(), err)
+		}
+	}
+}

@@ -67,7 +67,7 @@ func (r *Run) summarize(e *evalconfig.Eval, j *joined, trials map[shardproto.Key
 		Metrics: caseMetrics(j.cases), Trials: trialCounts(j.cases), Variants: []VariantSummary{},
 	}
 	if start, err := time.Parse(time.RFC3339, rec.CreatedAt); err == nil {
-		// The clock may have been set back meanwhile.
+		// Between a run and one that resumes it, the clock may have been set back.
 		s.DurationMs = max(0, now.Sub(start).Milliseconds())
 	}
 	byVariant := map[string][]CaseResult{}

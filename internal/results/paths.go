@@ -20,12 +20,28 @@ const DefaultDir = ".mcp-test-results"
 
 var runIDForm = regexp.MustCompile(`^\d{8}T\d{6}Z-[0-9a-f]{6}(\.g\d+)?$`)
 
+// runIDTime is how an id begins.
+const runIDTime = "20060102T150405Z"
+
+// NextRunID is NewRunID for a run in an eval's folder. If the clock was set back since the last one there, the
+// id has a time after that one's, so that the latest is the one that was started last.
+func NextRunID(evalDir string, t time.Time) string {
+	ids, _ := runIDs(filepath.Join(evalDir, "runs")) // who makes the run's folder says what is wrong with it
+	if len(ids) > 0 {
+		last, err := time.Parse(runIDTime, ids[len(ids)-1][:len(runIDTime)])
+		if err == nil && last.After(t) {
+			t = last.Add(time.Second)
+		}
+	}
+	return NewRunID(t)
+}
+
 // NewRunID names a run that started at t; ids sort by time.
 func NewRunID(t time.Time) string {
 	var b [3]byte
 	// It never fails; see crypto/rand.
 	_, _ = rand.Read(b[:])
-	return t.UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(b[:])
+	return t.UTC().Format(runIDTime) + "-" + hex.EncodeToString(b[:])
 }
 
 // EvalDir is the folder of an eval: outputDir when the user named one, or else a folder of the

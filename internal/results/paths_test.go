@@ -1,6 +1,7 @@
 package results
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -91,5 +92,25 @@ func TestNewRunID(t *testing.T) {
 	a, b := NewRunID(at), NewRunID(at)
 	if !runIDForm.MatchString(a) || !strings.HasPrefix(a, "20261007T182504Z-") || a == b {
 		t.Errorf("%s, %s", a, b)
+	}
+}
+
+// TestNextRunID: the run that is started last sorts last, whatever the clock was set to since the one before.
+func TestNextRunID(t *testing.T) {
+	dir := t.TempDir()
+	at := time.Date(2026, 10, 7, 20, 25, 4, 5, time.UTC)
+	last := ""
+	for i, now := range []time.Time{at, at.AddDate(0, 0, 1), at, at.Add(time.Hour), at.AddDate(0, 0, 2)} {
+		id := NextRunID(dir, now)
+		if id <= last || !runIDForm.MatchString(id) {
+			t.Errorf("run %d: %s after %s", i, id, last)
+		}
+		last = id
+		if err := os.MkdirAll(filepath.Join(dir, "runs", id), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !strings.HasPrefix(last, "20261009T202504Z-") {
+		t.Errorf("%s: once the clock is later, it counts", last)
 	}
 }

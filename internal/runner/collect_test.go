@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/berth-run/berth/internal/channel"
+	"github.com/berth-run/berth/internal/clock/clocktest"
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/internal/codetest"
 	"github.com/berth-run/berth/internal/shardproto"
@@ -192,6 +193,20 @@ func TestOverdue(t *testing.T) {
 				t.Errorf("recorded %+v, missing %v", saved.trials, c.out.Missing)
 			}
 		})
+	}
+}
+
+// TestOverdueClockSet: a trial's time is what passes, whatever the clock is set to meanwhile.
+func TestOverdueClockSet(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, by := range []time.Duration{day, -day} {
+		for passed, overdue := range map[time.Duration]bool{time.Minute: false, 11 * time.Minute: true} {
+			c := newCollector(newShard(&common{Run: &Run{}}, &shardproto.Bundle{}))
+			c.turns.running = map[shardproto.Key]running{key("a"): {since: time.Now()}}
+			if err := c.overdue(clocktest.Set(time.Now().Add(passed), by)); (code.Of(err) == code.ShardSilent) != overdue {
+				t.Errorf("set by %v, after %v: %v", by, passed, err)
+			}
+		}
 	}
 }
 

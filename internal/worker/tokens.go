@@ -19,16 +19,31 @@ type tokens struct {
 	redact *redact.Set
 	ask    func(servers []string, reason string)
 
+	now func() time.Time
+
 	mu      sync.Mutex
-	values  map[string]shardproto.Token
+	values  map[string]held
 	failed  error // writing or removing a file
 	arrived chan struct{}
 	changed chan struct{}
 }
 
+// held is a token and when it came.
+type held struct {
+	shardproto.Token
+	at time.Time
+}
+
+// left is for how long it's good, by the clock as it is or as it was when the token came, whichever tells less:
+// one of them was set, and nobody here knows to the right time. False is for one that doesn't expire.
+func (h held) left(now time.Time) (time.Duration, bool) {
+	expires, err := time.Parse(time.RFC3339, h.ExpiresAt)
+	return min(expires.Sub(now), expires.Sub(h.at)-now.Sub(h.at)), err == nil
+}
+
 func newTokens(dir string, r *redact.Set, ask func([]string, string)) *tokens {
 	return &tokens{
-		dir: filepath.Join(dir, serverTokens), redact: r, ask: ask, values: map[string]shardproto.Token{},
+		dir: filepath.Join(dir, serverTokens), redact: r, ask: ask, now: time.Now, values: map[string]held{},
 		arrived: make(chan struct{}), changed: make(chan struct{}, 1),
 	}
 }
@@ -39,7 +54,7 @@ func (t *tokens) take(byServer map[string]shardproto.Token) {
 	defer t.mu.Unlock()
 	for label, token := range byServer {
 		t.redact.Add(token.AccessToken)
-		t.values[label] = token
+		t.values[label] = held{token, t.now()}
 		if err := channel.WriteTokenFile(t.dir, label, []byte(token.AccessToken)); err != nil {
 			t.failed = err
 		}
@@ -79,13 +94,13 @@ func (t *tokens) await(ctx context.Context) error {
 func (t *tokens) renew(ctx context.Context, ahead time.Duration) {
 	asked := map[string]string{}
 	for {
-		due, next := t.due(time.Now().Add(ahead), asked)
+		due, next := t.due(ahead, asked)
 		if len(due) > 0 {
 			t.ask(due, shardproto.ReasonExpiring)
 		}
 		var timer <-chan time.Time
-		if !next.IsZero() {
-			timer = time.After(time.Until(next.Add(-ahead)))
+		if next > 0 {
+			timer = time.After(min(next, lookAgain))
 		}
 		select {
 		case <-timer:
@@ -96,18 +111,23 @@ func (t *tokens) renew(ctx context.Context, ahead time.Duration) {
 	}
 }
 
-// due lists the servers whose tokens expire by then and weren't asked for, and tells the next expiry.
-func (t *tokens) due(by time.Time, asked map[string]string) (due []string, next time.Time) {
+// lookAgain is how soon it shows that the clock was set.
+const lookAgain = time.Minute
+
+// due lists the servers whose tokens expire that soon and weren't asked for, and tells in how long the next
+// will be; 0 is never.
+func (t *tokens) due(ahead time.Duration, asked map[string]string) (due []string, next time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	now := t.now()
 	for label, token := range t.values {
-		expires, err := time.Parse(time.RFC3339, token.ExpiresAt)
-		if err != nil || asked[label] == token.ExpiresAt {
+		left, expires := token.left(now)
+		if !expires || asked[label] == token.ExpiresAt {
 			continue
 		}
-		if expires.After(by) {
-			if next.IsZero() || expires.Before(next) {
-				next = expires
+		if left > ahead {
+			if next == 0 || left-ahead < next {
+				next = left - ahead
 			}
 			continue
 		}

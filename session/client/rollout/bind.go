@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"time"
+
+	"github.com/berth-run/berth/internal/clock"
 )
 
 // Criteria say which turn is a prompt's.
@@ -33,11 +35,12 @@ type Binder struct {
 	snapshot Snapshot
 	criteria Criteria
 	open     map[string]*Rollout
+	now      func() time.Time
 }
 
 // NewBinder binds by c. The snapshot must have been taken before the prompt was handed over.
 func NewBinder(s Snapshot, c Criteria) *Binder {
-	return &Binder{snapshot: s, criteria: c, open: map[string]*Rollout{}}
+	return &Binder{snapshot: s, criteria: c, open: map[string]*Rollout{}, now: time.Now}
 }
 
 // Poll reads on and gives the turn, or nil while there is none. More than one turn that meets the
@@ -97,8 +100,18 @@ func (b *Binder) mayHold(m Meta) bool {
 		(b.criteria.SessionID == "" || m.SessionID == b.criteria.SessionID)
 }
 
+// since is when the prompt was handed over, by the clock as it was or as it is, whichever is earlier: if it was
+// set meanwhile, a record may have either.
+func (b *Binder) since() time.Time {
+	then := b.criteria.Since.Round(0)
+	if seen := clock.Seen(b.criteria.Since, b.now()); seen.Before(then) {
+		return seen
+	}
+	return then
+}
+
 func (b *Binder) match(t *Turn) Match {
-	if !t.HasPrompt || t.StartedAt.Before(b.criteria.Since.Truncate(time.Second)) {
+	if !t.HasPrompt || t.StartedAt.Before(b.since().Truncate(time.Second)) {
 		return ""
 	}
 	return MatchPrompt(b.criteria.Prompt, t.Prompt, b.criteria.Allowed...)

@@ -69,5 +69,5 @@ func (b *Binder) elsewhere() []string {
 // young tells a file that was written since the prompt was handed over.
 func (b *Binder) young(d fs.DirEntry) bool {
 	info, err := d.Info()
-	return err == nil && !info.ModTime().Before(b.criteria.Since)
+	return err == nil && !info.ModTime().Before(b.since())
 }
