@@ -133,7 +133,9 @@ func (c *client) exchange(ctx context.Context, method, path string, q url.Values
 		return nil, err
 	}
 	resp, err := c.conn.Client.Do(req)
-	if _, upload := in.(io.Reader); upload || !undialed(err) || c.revive == nil {
+	_, upload := in.(io.Reader)
+	again := undialed(err) && !upload || hungUp(err) && method == http.MethodGet
+	if !again || c.revive == nil {
 		return resp, err
 	}
 	if err := c.revive(ctx); err != nil {

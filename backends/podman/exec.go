@@ -71,7 +71,12 @@ func (s *shard) newExec(ctx context.Context, p backends.Process) (*execSession, 
 		AttachStdin: p.Stdin != nil, AttachStdout: true, AttachStderr: true,
 		Cmd: p.Args, Env: p.Env, DetachKeys: detachKeys,
 	}
-	if err := s.backend.api.post(ctx, route("/containers/%s/exec", s.id), nil, body, &made); err != nil {
+	create := func() error { return s.backend.api.post(ctx, route("/containers/%s/exec", s.id), nil, body, &made) }
+	err := create()
+	if hungUp(err) { // one that was made all the same is never started, and goes with the shard
+		err = create()
+	}
+	if err != nil {
 		return nil, s.wrap(err)
 	}
 	return &execSession{shard: s, id: made.ID}, nil

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,8 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/berth-run/berth/backends"
+	"github.com/berth-run/berth/backends/backendtest"
 	"github.com/berth-run/berth/backends/podman"
 	"github.com/berth-run/berth/internal/testrig"
+	"github.com/berth-run/berth/oci"
 )
 
 // envOwner makes the test binary a process that starts a service, says so and waits.
@@ -271,4 +277,78 @@ func eventually(t *testing.T, what string, f func() bool) {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// TestServiceStartedAgain kills the service under a shard, more than once. Whoever asks next has it again, one
+// for all, in the same place; and shards live on.
+func TestServiceStartedAgain(t *testing.T) {
+	var socket string
+	t.Cleanup(func() { // after the backend is closed
+		if left := processesWith(t, socket); socket != "" && len(left) > 0 {
+			t.Errorf("left: %+v", left)
+		}
+	})
+	r := newRig(t)
+	socket = podman.ServiceSocket(r.Backend)
+	if socket == "" {
+		t.Skip("a Podman socket is open here, so no service was started")
+	}
+	s := r.start(t, r.config(t, oci.ShardSpec{Args: []string{backendtest.ProbePath, "pause"}}))
+	for range 2 {
+		killServices(t, socket)
+		var asking errgroup.Group
+		for i := range 4 {
+			asking.Go(func() error {
+				if i%2 == 0 {
+					_, err := r.Backend.List(t.Context(), nil)
+					return err
+				}
+				st, err := s.Exec(t.Context(), backends.Process{Args: []string{backendtest.ProbePath, "exit", "3"}})
+				if err == nil && st.Code != 3 {
+					err = fmt.Errorf("exit code %d", st.Code)
+				}
+				return err
+			})
+		}
+		if err := asking.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(services(t, socket)); n != 1 {
+			t.Errorf("%d services run", n)
+		}
+	}
+	if again := podman.ServiceSocket(r.Backend); again != socket {
+		t.Errorf("it listens at %s, was %s", again, socket)
+	}
+	if err := s.Remove(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// services are the processes of a socket's Podman; of one that has re-executed itself, the outer.
+func services(t *testing.T, socket string) (found []process) {
+	t.Helper()
+	for _, p := range processesWith(t, socket) {
+		if strings.Contains(p.args, "system\x00service\x00") && !p.inner {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// killServices kills them all, and waits until nobody listens.
+func killServices(t *testing.T, socket string) {
+	t.Helper()
+	for _, p := range processesWith(t, socket) {
+		if strings.Contains(p.args, "system\x00service\x00") {
+			_ = syscall.Kill(p.pid, syscall.SIGKILL) // an inner one may have gone with the outer
+		}
+	}
+	eventually(t, "nobody listens", func() bool {
+		c, err := net.Dial("unix", socket)
+		if err == nil {
+			c.Close()
+		}
+		return err != nil && len(services(t, socket)) == 0
+	})
 }
