@@ -73,7 +73,7 @@ func StartContainerdRootless(t testing.TB, options ...Option) *Containerd {
 	// Of /run the engine has a copy, with a link where the machine's containerd has its folder.
 	e.launch(exec.Command("rootlesskit", "--state-dir="+e.state, "--net=slirp4netns", "--mtu=65520", "--disable-host-loopback",
 		"--copy-up=/etc", "--copy-up=/run", "--copy-up=/var/lib", "--propagation=rslave", "sh", "-c", `set -e
-rm -rf /run/containerd /run/berth-network /run/xtables.lock /var/lib/cni
+rm -rf /run/containerd /run/xtables.lock /var/lib/cni
 rm -f /etc/resolv.conf 2>/dev/null || : # a link to the machine's, or, as newer rootlesskits have it, a mount of its own
 echo "nameserver $2" >/etc/resolv.conf
 `+supervisor, "sh", e.Dir, EngineAddress, e.disk))

@@ -102,6 +102,9 @@ func (s *session) ready(ctx context.Context) (err error) {
 	s.readiness = client.Readiness{
 		Login: "not-run", Inference: s.batch.Inference.Mode, MCPPreflight: []client.ServerStatus{},
 	}
+	if err := s.roomy(); err != nil {
+		return err
+	}
 	h, err := newHome(s.dir)
 	defer func() { err = errors.Join(err, h.remove()) }()
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/session/client"
 	"github.com/berth-run/berth/session/client/engine"
-	"github.com/berth-run/berth/session/client/private"
 	"github.com/berth-run/berth/session/client/turn"
 )
 
@@ -23,15 +22,6 @@ func (r *run) finish(err error) error {
 	err = r.room(r.record(err))
 	r.s.breakOn(r.timed(StepTeardown, r.home.remove))
 	return err
-}
-
-// room says of a trial that came to no end, with no room left in its home, that this was why.
-func (r *run) room(err error) error {
-	ended := r.bound != nil && r.bound.Turn.Done()
-	if err == nil || ended || code.Of(err) == code.Cancelled || code.Of(err) == code.ShardFull || !private.Full(r.s.dir) {
-		return err
-	}
-	return code.Errorf(code.ShardFull, "%s has no room left: %w", r.s.dir, err)
 }
 
 // breakOn keeps the session's first clean-up failure.

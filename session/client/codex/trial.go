@@ -11,7 +11,6 @@ import (
 	"github.com/berth-run/berth/session/client/codexconfig"
 	"github.com/berth-run/berth/session/client/engine"
 	"github.com/berth-run/berth/session/client/evidence"
-	"github.com/berth-run/berth/session/client/private"
 	"github.com/berth-run/berth/session/client/process"
 	"github.com/berth-run/berth/session/client/rollout"
 	"github.com/berth-run/berth/session/client/turn"
@@ -75,9 +74,6 @@ func (r *run) bounded(ctx context.Context) error {
 	return err
 }
 
-// leastRoom is what Codex needs to begin with, several times over.
-const leastRoom = 16 << 20
-
 // usable refuses a trial beside the remains of another.
 func (s *session) usable() error {
 	s.mu.Lock()
@@ -85,10 +81,7 @@ func (s *session) usable() error {
 	if s.broken != nil {
 		return code.Errorf(code.AppStopFailed, "an earlier trial couldn't be cleaned up: %w", s.broken)
 	}
-	if room := private.Room(s.dir); room < leastRoom {
-		return code.Errorf(code.ShardFull, "%s has room for %d KiB: an earlier trial left the rest full", s.dir, room>>10)
-	}
-	return nil
+	return s.roomy()
 }
 
 // timed runs one step and notes its time, in milliseconds.
