@@ -38,7 +38,7 @@ type collector struct {
 	silence *time.Timer
 	drain   <-chan struct{} // nil once it has been heeded
 	grace   <-chan time.Time
-	full    bool // the shard's memory limit was hit
+	spent   error // why the shard is to be replaced, nil while it isn't
 }
 
 func newCollector(s *shard) *collector {
@@ -217,7 +217,7 @@ func (c *collector) acquire(ctx context.Context, m shardproto.Message) error {
 	if m.Key == nil || !c.left[*m.Key] || c.turns.has(*m.Key) {
 		return broken("it asked for a trial that isn't its own, or twice")
 	}
-	if !c.full {
+	if c.spent == nil {
 		c.turns.ask(ctx, *m.Key, c.limited(*m.Key))
 	}
 	return nil
@@ -265,8 +265,8 @@ func (c *collector) trial(ctx context.Context, l channel.Shard, m shardproto.Mes
 	c.saved = append(c.saved, key)
 	c.out.Finished++
 	c.say.printf("%s %s #%d %s%s", key.Variant, key.CaseID, key.Trial, m.Status, because(result))
-	if result.FailureCode == code.OOMKilled {
-		return c.limitHit(ctx, l)
+	if why := c.spends(result.FailureCode); why != nil {
+		return c.spend(ctx, l, why)
 	}
 	return nil
 }
@@ -291,8 +291,8 @@ func (c *collector) done(ctx context.Context, l channel.Shard, m shardproto.Mess
 		return err
 	}
 	switch {
-	case c.full:
-		return c.errFull()
+	case c.spent != nil:
+		return c.spent
 	case len(c.left) > 0 && !asked && m.Reason != "":
 		return code.Errorf(code.Missing, "the worker is done and %d of its trials never came: %.500s", len(c.left), m.Reason)
 	case len(c.left) > 0 && !asked:

@@ -10,8 +10,8 @@ import (
 	"github.com/berth-run/berth/internal/shardproto"
 )
 
-// inShards runs a bundle: in one shard, or in several, one after the other, where one hit its memory limit.
-// Nothing else has a shard replaced: what else ends one may well end the next.
+// inShards runs a bundle: in one shard, or in several, one after the other, where one hit its memory limit or
+// was filled. Nothing else has a shard replaced: what else ends one may well end the next.
 //
 // There is an end to it, since a shard is replaced only if trials of the bundle have come to theirs in it, and
 // those aren't run again.
@@ -25,33 +25,42 @@ func (c *common) inShards(ctx context.Context, b *shardproto.Bundle) (all []Shar
 	return all
 }
 
-// limitHit gives a shard up in which the kernel has killed for want of memory: what else of it is missing
-// can't be known. Its worker is cancelled, which sends no further prompt.
-func (c *collector) limitHit(ctx context.Context, l channel.Shard) error {
-	if c.full { // each trial of a batch whose app didn't fit says so
-		return nil
+// spends gives the reason why a shard isn't fit for another trial after one that failed with a code. Where the
+// kernel has killed for want of memory, what else is missing can't be known; and what fills a file system may
+// lie anywhere in it.
+func (c *collector) spends(failure code.Code) error {
+	switch memory := capacity.Size(c.Spec.Memory()); failure {
+	case code.OOMKilled:
+		return code.Errorf(failure, "its memory limit of %s was hit; raise it with --runner-option memory=", memory)
+	case code.ShardFull:
+		return code.Errorf(failure, "a trial left no room in it; there is more with more than %s of --runner-option memory=", memory)
 	}
-	c.full = true
-	return c.cancel(ctx, l, "the shard's memory limit was hit")
+	return nil
 }
 
-func (c *collector) errFull() error {
-	return code.Errorf(code.OOMKilled, "its memory limit of %s was hit; raise it with --runner-option memory=", capacity.Size(c.Spec.Memory()))
+// spend gives the shard up, once: each trial of a batch whose app didn't fit says so. Its worker is cancelled,
+// which sends no further prompt.
+func (c *collector) spend(ctx context.Context, l channel.Shard, why error) (err error) {
+	if c.spent == nil {
+		c.spent = why
+		err = c.cancel(ctx, l, code.Detail(why))
+	}
+	return err
 }
 
-// blame names the limit as the reason of whatever a shard ended with that had hit it before.
+// blame names that as the reason of whatever a shard ended with after it.
 func (c *collector) blame(err error) error {
-	if err == nil || !c.full || verdict(err) {
+	if err == nil || c.spent == nil || verdict(err) {
 		return err
 	}
-	return c.errFull()
+	return c.spent
 }
 
-// handOn leaves to the next shard what one that hit its memory limit hasn't begun. What was running in a shard
+// handOn leaves to the next shard what a spent one hasn't begun. What was running in a shard
 // that was killed whole isn't to run again, so there is no next where that couldn't be recorded.
 func (c *collector) handOn() {
 	n := len(c.left)
-	if code.Of(c.out.Err) != code.OOMKilled || n == 0 || n == len(c.keys()) {
+	if c.spends(code.Of(c.out.Err)) == nil || n == 0 || n == len(c.keys()) {
 		return
 	}
 	if slices.ContainsFunc(c.cut, func(k shardproto.Key) bool { return c.left[k] }) {
@@ -75,12 +84,12 @@ func only(b *shardproto.Bundle, keys map[shardproto.Key]bool) *shardproto.Bundle
 	return &rest
 }
 
-// tell says why the shard stopped. With nothing left to do, the trial that hit the limit has said it.
+// tell says why the shard stopped. With nothing left to do, the trial that spent it has said it.
 func (c *collector) tell() {
 	switch {
 	case c.rest != nil:
 		c.say.printf("replaced, with %d of its trials left: %v", len(c.left), c.out.Err)
-	case c.out.Err != nil && (!c.full || len(c.out.Missing) > 0):
+	case c.out.Err != nil && (c.spent == nil || len(c.out.Missing) > 0):
 		c.stops.add(c.bundle.Shard, c.out.Err)
 	}
 }

@@ -303,3 +303,19 @@ func TestOnly(t *testing.T) {
 		t.Errorf("the bundle itself has %d requests left", n)
 	}
 }
+
+// TestShardFull: a shard that a trial has filled does no other.
+func TestShardFull(t *testing.T) {
+	r := newRig(t, shardtest.Options{}, []string{"a", "b", "c"})
+	r.engine.App.Run = func(_ context.Context, _ client.Batch, tr client.Trial) client.Result {
+		if tr.CaseID == "b" {
+			return client.Result{FailureCode: code.ShardFull, Error: "/home has no room left", Infrastructure: true, Submitted: true}
+		}
+		return shardtest.Answer(tr.Prompt)
+	}
+	out := r.Do(t.Context())
+	r.settled(t, map[string]string{"a": "", "b": "shard_full", "c": ""})
+	if len(out.Shards) != 2 || out.Shards[0].ID == out.Shards[1].ID || len(out.Shards[0].Missing) != 0 {
+		t.Errorf("%+v", out.Shards)
+	}
+}

@@ -11,30 +11,30 @@ import (
 )
 
 // filling is a script whose agents fill a file system of their shard: their own home, /tmp for a while, and
-// the shard's home for good.
+// the shard's home for good, but for what they need to end well themselves.
 const filling = `{"models": ["gpt-5.5", "gpt-6-luna"], "rules": [
   {"match": {"contains": "say own"}, "steps": [
     {"command": {"cmd": "dd if=/dev/zero of=$HOME/full bs=1M"}}, {"text": "say own: {{output}}"}]},
   {"match": {"contains": "say tmp"}, "steps": [
     {"command": {"cmd": "dd if=/dev/zero of=/tmp/full bs=1M; rm /tmp/full"}}, {"text": "say tmp: {{output}}"}]},
   {"match": {"contains": "say left"}, "steps": [
-    {"command": {"cmd": "dd if=/dev/zero of=/home/berth/full bs=1M"}}, {"text": "say left: {{output}}"}]},
+    {"command": {"cmd": "dd if=/dev/zero of=/home/berth/full bs=1M; truncate --size=-12M /home/berth/full"}}, {"text": "say left: {{output}}"}]},
   {"steps": [{"text": "{{prompt}}"}]}]}`
 
-// tmpfsFull: a trial whose record had no room is lost, and says why. What it filled goes with its home, and
-// what it left elsewhere, berth can't take for its own: it's in the way of the next trial, which says so.
+// tmpfsFull: a trial whose record had no room is lost and says why, as does one that finds no room to begin.
+// Another shard does the rest, each time.
 func tmpfsFull(t *testing.T, tools rig.Tools) {
-	p := tools.Project(t, rig.SayCases("first", "own", "tmp", "left", "last"))
+	p := tools.Project(t, rig.SayCases("first", "own", "tmp", "left", "next", "last"))
 	p.Options = append(p.Options, "memory=1g") // twice what the home may hold
 	g := p.NewGate(filling)
 	r := p.Run()
-	r.Expect(t, 4)
-	want := map[string]string{"first": "passed", "own": "infra", "tmp": "passed", "left": "infra", "last": "infra"}
+	r.Expect(t, 4, "replaced, with 4 of its trials left: shard_full: ", "replaced, with 1 of its trials left: shard_full: ")
+	want := map[string]string{"first": "passed", "own": "infra", "tmp": "passed", "left": "passed", "next": "infra", "last": "passed"}
 	if got := r.Outcomes(t); !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	trials := r.Trials(t)
-	for id, asked := range map[string]int{"own": 1, "left": 1, "last": 0} {
+	for id, asked := range map[string]int{"own": 1, "next": 0} {
 		trial := trials[id]
 		if got := rig.FailureCode(trial); got != string(code.ShardFull) || !strings.Contains(trial.Error, "/home/berth/") {
 			t.Errorf("%s: failure code %q: %s", id, got, trial.Error)
@@ -44,8 +44,10 @@ func tmpfsFull(t *testing.T, tools rig.Tools) {
 		}
 	}
 	codetest.Saw(t, code.ShardFull)
-	if text := trials["tmp"].Trace.FinalText; !strings.Contains(text, "No space left on device") {
-		t.Errorf("/tmp wasn't full: %s", text)
+	for _, id := range []string{"tmp", "left"} {
+		if trial := trials[id]; trial.Trace == nil || !strings.Contains(trial.Trace.FinalText, "No space left on device") {
+			t.Errorf("%s filled nothing: %+v", id, trial)
+		}
 	}
 	p.NothingLeft()
 }
