@@ -114,7 +114,7 @@ func (b *Backend) ImportImage(ctx context.Context, ref string, layout io.Reader)
 	return backends.Image{Ref: ref, Digest: img.config.String(), Labels: img.labels}, nil
 }
 
-func (b *Backend) importLeased(ctx context.Context, ref string, layout io.Reader) (image, error) {
+func (b *Backend) importLeased(ctx context.Context, ref string, layout io.Reader) (_ image, err error) {
 	if err := b.RemoveStale(ctx); err != nil {
 		return image{}, err
 	}
@@ -123,7 +123,12 @@ func (b *Backend) importLeased(ctx context.Context, ref string, layout io.Reader
 		return image{}, err
 	}
 	// With the lease goes, too, the image that had the name.
-	defer done()
+	defer func() {
+		done()
+		if err != nil {
+			b.collectAgain(ctx)
+		}
+	}()
 	target, err := b.readLayout(ctx, layout)
 	if err != nil {
 		return image{}, err
