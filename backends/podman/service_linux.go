@@ -108,6 +108,7 @@ func (s *service) spawn() (*child, error) {
 	}
 	go func() {
 		c.err = c.cmd.Wait()
+		_ = os.RemoveAll(scratch) // which is left by a supervisor that was killed
 		close(c.ended)
 	}()
 	return c, nil

@@ -283,9 +283,14 @@ func eventually(t *testing.T, what string, f func() bool) {
 // for all, in the same place; and shards live on.
 func TestServiceStartedAgain(t *testing.T) {
 	var socket string
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
 	t.Cleanup(func() { // after the backend is closed
 		if left := processesWith(t, socket); socket != "" && len(left) > 0 {
 			t.Errorf("left: %+v", left)
+		}
+		if left, err := filepath.Glob(filepath.Join(tmp, "berth-podman-*")); err != nil || len(left) > 0 {
+			t.Errorf("left: %v, %v", left, err)
 		}
 	})
 	r := newRig(t)
@@ -294,8 +299,8 @@ func TestServiceStartedAgain(t *testing.T) {
 		t.Skip("a Podman socket is open here, so no service was started")
 	}
 	s := r.start(t, r.config(t, oci.ShardSpec{Args: []string{backendtest.ProbePath, "pause"}}))
-	for range 2 {
-		killServices(t, socket)
+	for _, supervised := range []bool{true, false} {
+		killServices(t, socket, supervised)
 		var asking errgroup.Group
 		for i := range 4 {
 			asking.Go(func() error {
@@ -336,11 +341,12 @@ func services(t *testing.T, socket string) (found []process) {
 	return found
 }
 
-// killServices kills them all, and waits until nobody listens.
-func killServices(t *testing.T, socket string) {
+// killServices kills them all, unless supervised with those that would clean up after them, and waits until
+// nobody listens.
+func killServices(t *testing.T, socket string, supervised bool) {
 	t.Helper()
 	for _, p := range processesWith(t, socket) {
-		if strings.Contains(p.args, "system\x00service\x00") {
+		if !supervised || strings.Contains(p.args, "system\x00service\x00") {
 			_ = syscall.Kill(p.pid, syscall.SIGKILL) // an inner one may have gone with the outer
 		}
 	}
