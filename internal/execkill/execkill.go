@@ -23,6 +23,10 @@ const EnvVar = "BERTH_EXEC_ID"
 // minID keeps a short id from being somebody else's prefix or empty.
 const minID = 16
 
+// becoming is longer than a process takes to become another program, for which it has no environment. One
+// that was given none looks the same, and delays an end by this.
+const becoming = 250 * time.Millisecond
+
 // ErrLeft: processes of the exec were still there when the time was over.
 var ErrLeft = errors.New("processes of the exec are left")
 
@@ -38,12 +42,16 @@ func Kill(ctx context.Context, id string, sessions ...int) error {
 	for _, session := range sessions {
 		s.sessions[session] = true
 	}
+	var clear time.Time // when what is unclear is taken for what it seems
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		found, err := s.scan()
 		if err != nil {
 			return err
 		}
-		if len(found) == 0 {
+		if clear.IsZero() || len(found) > 0 {
+			clear = time.Now().Add(becoming)
+		}
+		if len(found) == 0 && (!s.unclear || time.Now().After(clear)) {
 			return nil
 		}
 		for _, pid := range found {
@@ -52,6 +60,9 @@ func Kill(ctx context.Context, id string, sessions ...int) error {
 		}
 		select {
 		case <-ctx.Done():
+			if len(found) == 0 {
+				return nil
+			}
 			slices.Sort(found)
 			return fmt.Errorf("%w: pids %v", ErrLeft, found)
 		case <-time.After(wait):

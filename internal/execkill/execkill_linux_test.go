@@ -3,8 +3,11 @@ package execkill
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -116,6 +119,31 @@ func TestKillSession(t *testing.T) {
 	// The pipe ends only when every process that holds it is gone.
 	if rest, err := lines.ReadString('\n'); err == nil {
 		t.Fatalf("still writing: %q", rest)
+	}
+}
+
+// TestKillOrphanBecoming kills an orphan in a session of its own at the moment in which it becomes another
+// program: nothing tells whose it is then.
+func TestKillOrphanBecoming(t *testing.T) {
+	for i := range 100 {
+		id := fmt.Sprintf("becoming%016d", i)
+		cmd := exec.Command("sh", "-c", "setsid sh -c 'sleep 1000 >/dev/null 2>&1 & echo $!'")
+		cmd.Env = append(os.Environ(), EnvVar+"="+id)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Kill(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		if left := Marked(pid, id); left {
+			t.Errorf("process %d is left", pid)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
 	}
 }
 

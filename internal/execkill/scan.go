@@ -3,6 +3,7 @@ package execkill
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -17,6 +18,9 @@ type scanner struct {
 	id       string
 	self     int
 	sessions map[int]bool
+	// unclear: the last scan met a process that isn't one of the exec's as far as can be seen, and has no
+	// environment at all: so it looks for as long as it takes to become another program.
+	unclear bool
 }
 
 // process is what /proc/PID/stat says.
@@ -33,9 +37,13 @@ func (s *scanner) scan() ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	hit := map[int]bool{}
+	hit, bare := map[int]bool{}, map[int]bool{}
 	for _, p := range all {
-		if !s.marked(p.pid) {
+		marked, empty := s.marked(p.pid)
+		if empty && !p.dead && !p.kernel() {
+			bare[p.pid] = true
+		}
+		if !marked {
 			continue
 		}
 		hit[p.pid] = true
@@ -47,6 +55,8 @@ func (s *scanner) scan() ([]int, error) {
 		}
 	}
 	addDescendants(all, hit)
+	maps.DeleteFunc(bare, func(pid int, _ bool) bool { return hit[pid] })
+	s.unclear = len(bare) > 0
 	var found []int
 	for _, p := range all {
 		if hit[p.pid] && !p.dead && p.pid != s.self && p.pid != 1 {
@@ -55,6 +65,11 @@ func (s *scanner) scan() ([]int, error) {
 	}
 	return found, nil
 }
+
+// kernel tells the kernel's own threads, children of its kthreadd, which never have an environment.
+func (p process) kernel() bool { return p.pid == kthreadd || p.ppid == kthreadd }
+
+const kthreadd = 2
 
 // remember takes up p's session if p leads it: only then is everything in it the exec's.
 func (s *scanner) remember(p process) {
@@ -120,23 +135,27 @@ func parseStat(pid int, stat string) (process, bool) {
 // Marked tells whether a process carries exec id's mark, of either kind.
 func Marked(pid int, id string) bool {
 	s := scanner{proc: "/proc", id: id}
-	return s.marked(pid)
+	marked, _ := s.marked(pid)
+	return marked
 }
 
-func (s *scanner) marked(pid int) bool {
-	return limited(s.proc, pid, s.id) || s.named(pid)
+func (s *scanner) marked(pid int) (marked, empty bool) {
+	if limited(s.proc, pid, s.id) {
+		return true, false
+	}
+	return s.named(pid)
 }
 
-// named tells that the environment has the mark.
-func (s *scanner) named(pid int) bool {
+// named tells whether the environment has the mark, and whether there is none.
+func (s *scanner) named(pid int) (named, empty bool) {
 	env, err := os.ReadFile(filepath.Join(s.proc, strconv.Itoa(pid), "environ"))
 	if err != nil {
-		return false
+		return false, false
 	}
 	for v := range bytes.SplitSeq(env, []byte{0}) {
 		if string(v) == EnvVar+"="+s.id {
-			return true
+			return true, false
 		}
 	}
-	return false
+	return false, len(env) == 0
 }

@@ -100,3 +100,25 @@ func TestScanRemembersSessions(t *testing.T) {
 		t.Fatalf("found %v, %v", got, err)
 	}
 }
+
+// TestUnclear: a process without an environment may be one that is becoming another program; the kernel's
+// own never has one.
+func TestUnclear(t *testing.T) {
+	for name, tt := range map[string]struct {
+		proc fakeProc
+		want bool
+	}{
+		"nothing":       {fakeProc{}, false},
+		"another's":     {fakeProc{8: {"8 (b) S 1 8 8", "A=b\x00"}}, false},
+		"not readable":  {fakeProc{8: {"8 (b) S 1 8 8", "-"}}, false},
+		"bare":          {fakeProc{8: {"8 (b) S 1 8 8", ""}}, true},
+		"bare, dead":    {fakeProc{8: {"8 (b) Z 1 8 8", ""}}, false},
+		"bare, found":   {fakeProc{7: {"7 (a) S 1 7 7", mark}, 8: {"8 (b) S 7 8 8", ""}}, false},
+		"kernel thread": {fakeProc{2: {"2 (kthreadd) S 0 0 0", ""}, 9: {"9 (kworker/0:1) I 2 0 0", ""}}, false},
+	} {
+		s := scanner{proc: tt.proc.write(t), id: id, self: 50}
+		if _, err := s.scan(); err != nil || s.unclear != tt.want {
+			t.Errorf("%s: %v, %v", name, s.unclear, err)
+		}
+	}
+}

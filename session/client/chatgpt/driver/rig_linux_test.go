@@ -203,12 +203,13 @@ func (r *rig) handOff(ctx context.Context, draft string) error {
 	return err
 }
 
-// restart begins a scenario of the test's own in the same window, and returns what clear does.
+// restart begins a scenario of the test's own in the same window, and returns twice what clear does: it isn't
+// tried again where the machine was busy.
 func (r *rig) restart(t testing.TB, scenario map[string]any) time.Duration {
 	t.Helper()
 	patience := r.clear(t)
 	r.begin(t, "file="+url.QueryEscape(r.write("next.json", scenario)))
-	return patience
+	return 2 * patience
 }
 
 // entry is a line of the app's journal.
