@@ -111,7 +111,7 @@ bench-chatgpt: prereqs-bench bench-tool ## from the app's start to a prompt sent
 	@$(BUILD) -o bin/chatgpt-standin ./testdata/standin/chatgpt
 	@$(BENCH) chatgpt
 
-soak: bench-build ## 500 trivial shards one at a time and 20 at a time, on each rootless engine: nothing may grow
+soak: prereqs-bench bench-build ## 500 trivial shards one at a time and 20 at a time, on each rootless engine: nothing may grow
 	@$(BENCH) soak-podman -runs 500 -warmup 40
 	@$(BENCH) soak-containerd -runs 500 -warmup 40
 

@@ -53,7 +53,10 @@ func (q Request) Canary(ctx context.Context, save string) (*Canary, error) {
 	}
 	var img backends.Image
 	err = q.early(ctx, func(ctx context.Context) (err error) {
-		img, err = q.chosenImage(ctx, chatgptImage)
+		info, err := q.Engine.Info(ctx)
+		if err == nil {
+			img, err = q.chosenImage(ctx, info.Arch, chatgptImage)
+		}
 		return err
 	})
 	if err != nil {
@@ -80,19 +83,6 @@ func (q Request) Canary(ctx context.Context, save string) (*Canary, error) {
 		return fetchState(ctx, l, save)
 	})
 	return found, also(out.Err, out.Left)
-}
-
-// chosenImage is the one that a client's shards run, of the version that is meant.
-func (q Request) chosenImage(ctx context.Context, client string) (backends.Image, error) {
-	info, err := q.Engine.Info(ctx)
-	if err != nil {
-		return backends.Image{}, err
-	}
-	img, err := findImage(ctx, q.Engine, info.Arch, client, q.Image)
-	if err == nil {
-		err = checkAppVersion(img, q.AppVersion)
-	}
-	return img, err
 }
 
 // inspect has the shard's worker binary do it, as a command of its own.

@@ -119,10 +119,7 @@ func (q Request) prepare(ctx context.Context, secrets *redact.Set) (_ *run, err 
 	if err := hasNetwork(net, q.Network, info); err != nil {
 		return nil, err
 	}
-	img, err := findImage(ctx, q.Engine, info.Arch, app, q.Image)
-	if err == nil {
-		err = checkAppVersion(img, q.AppVersion)
-	}
+	img, err := q.chosenImage(ctx, info.Arch, app)
 	if err != nil {
 		return nil, err
 	}

@@ -79,6 +79,15 @@ func (s *Setup) recipe(ctx context.Context) (image.Recipe, error) {
 	return r, err
 }
 
+// chosenImage gives the image of a client's shards, with the version of the app that is meant.
+func (q Request) chosenImage(ctx context.Context, arch, client string) (backends.Image, error) {
+	img, err := findImage(ctx, q.Engine, arch, client, q.Image)
+	if err == nil {
+		err = checkAppVersion(img, q.AppVersion)
+	}
+	return img, err
+}
+
 // findImage gives the image of a run: the one it names, or set-up's. It must have been made by set-up
 // with this very worker, so that both ends of the link are of one build.
 func findImage(ctx context.Context, engine backends.Backend, arch, client, name string) (backends.Image, error) {

@@ -42,16 +42,16 @@ func Kill(ctx context.Context, id string, sessions ...int) error {
 	for _, session := range sessions {
 		s.sessions[session] = true
 	}
-	var clear time.Time // when what is unclear is taken for what it seems
+	var patience time.Time // until when what is unclear is looked at again
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		found, err := s.scan()
 		if err != nil {
 			return err
 		}
-		if clear.IsZero() || len(found) > 0 {
-			clear = time.Now().Add(becoming)
+		if patience.IsZero() || len(found) > 0 {
+			patience = time.Now().Add(becoming)
 		}
-		if len(found) == 0 && (!s.unclear || time.Now().After(clear)) {
+		if len(found) == 0 && (!s.unclear || time.Now().After(patience)) {
 			return nil
 		}
 		for _, pid := range found {

@@ -1,8 +1,8 @@
 // Command bench measures berth beside what else does the same, in turn and in one run, and prints a
 // table with the date and the machine, and a line `RATIO <name> <number>` for every figure: what berth
 // took, divided by what its peer took. `make bench-channel` and its like run it; docs/performance.md
-// keeps what came of it. It judges nothing: no number fails it,
-// but those of a soak, which are to stay as they are.
+// keeps what came of it. It judges nothing: no number fails it, but those of a soak, which are to stay as
+// they are.
 package main
 
 import (

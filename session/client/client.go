@@ -108,8 +108,8 @@ const (
 	AnsweredTreeFile = "accessibility-tree-after-send.txt"
 )
 
-// IsRecord and IsAnsweredTree tell of an evidence file by its name that answers are in it as text. A run whose
-// responses are redacted stores it without them.
+// IsRecord tells of an evidence file by its name that it's a record, with the answers in it as text. A run
+// whose responses are redacted stores it without them.
 func IsRecord(name string) bool { return strings.HasPrefix(name, RecordPrefix) }
 
 // IsAnsweredTree is IsRecord for what a window said.

@@ -29,9 +29,9 @@ func memoryLimitHit(t *testing.T, tools rig.Tools) {
 	beside, after := g.Hold("say "+there[1]), g.Hold("say "+here[2])
 	c := p.Start()
 	beside.Await(t)
-	before := shardOf(t, p, "1")
+	before := shardOf(t, p, "1").ID
 	after.Await(t)
-	if now := shardOf(t, p, "1"); now != before {
+	if now := shardOf(t, p, "1").ID; now != before {
 		t.Errorf("the other shard is %s, it was %s", now, before)
 	}
 	close(after.Release)
@@ -81,17 +81,4 @@ func lostToMemory(t *testing.T, r rig.Result, id string) {
 	if trial == nil || trial.FailureCode() != string(code.OOMKilled) || !trial.InfrastructureError || !strings.Contains(trial.Error, "raise it with --runner-option memory=") {
 		t.Errorf("%+v", trial)
 	}
-}
-
-// shardOf gives the container of a shard of the project's run.
-func shardOf(t *testing.T, p *rig.Project, index string) string {
-	t.Helper()
-	_, shards := p.Running()
-	for _, s := range shards {
-		if s.Labels["run.berth.shard"] == index {
-			return s.ID
-		}
-	}
-	t.Fatalf("no shard %s: %+v", index, shards)
-	return ""
 }

@@ -49,18 +49,8 @@ func shardKilled(t *testing.T, tools rig.Tools, victim func(rig.Shard) int) {
 func oneOfTwoKilled(t *testing.T, tools rig.Tools) {
 	here, there := rig.IdsOn(0, 2, 2), rig.IdsOn(1, 2, 2)
 	p := tools.Project(t, rig.SayCases(append(here, there...)...))
-	p.Options = append(p.Options, "shards=2")
-	g := p.NewGate(rig.Echo)
-	dying, living := g.Hold("say "+here[1]), g.Hold("say "+there[1])
-	c := p.Start()
-	dying.Await(t)
-	living.Await(t)
-	_, shards := p.Running()
-	for _, s := range shards {
-		if s.Labels["run.berth.shard"] == "0" {
-			rig.Kill(t, s.Pid, syscall.SIGKILL)
-		}
-	}
+	c, living := onTwo(t, p, here[1], there[1])
+	rig.Kill(t, shardOf(t, p, "0").Pid, syscall.SIGKILL)
 	c.Await("shard 1/2: stopped: shard_lost")
 	close(living.Release)
 	r := c.Wait()
@@ -72,23 +62,40 @@ func oneOfTwoKilled(t *testing.T, tools rig.Tools) {
 	p.NothingLeft()
 }
 
+// onTwo starts a run in two shards, each of which comes to the middle of a case. What holds the second one's
+// is returned.
+func onTwo(t *testing.T, p *rig.Project, here, there string) (*rig.Command, *rig.Hold) {
+	t.Helper()
+	p.Options = append(p.Options, "shards=2")
+	g := p.NewGate(rig.Echo)
+	first, second := g.Hold("say "+here), g.Hold("say "+there)
+	c := p.Start()
+	first.Await(t)
+	second.Await(t)
+	return c, second
+}
+
+// shardOf gives a shard of the project's run, by its index.
+func shardOf(t *testing.T, p *rig.Project, index string) rig.Shard {
+	t.Helper()
+	_, shards := p.Running()
+	for _, s := range shards {
+		if s.Labels["run.berth.shard"] == index {
+			return s
+		}
+	}
+	t.Fatalf("no shard %s: %+v", index, shards)
+	return rig.Shard{}
+}
+
 // silence stops every process of one shard of two, as a machine that hangs would. The shard is given up; the
 // other one, which has as little to tell for as long, isn't.
 func silence(t *testing.T, tools rig.Tools) {
 	here, there := rig.IdsOn(0, 2, 3), rig.IdsOn(1, 2, 2)
 	p := tools.Project(t, rig.SayCases(append(here, there...)...))
-	p.Options = append(p.Options, "shards=2", "silence=20s")
-	g := p.NewGate(rig.Echo)
-	hanging, living := g.Hold("say "+here[1]), g.Hold("say "+there[1])
-	c := p.Start()
-	hanging.Await(t)
-	living.Await(t)
-	_, shards := p.Running()
-	for _, s := range shards {
-		if s.Labels["run.berth.shard"] == "0" {
-			rig.StopAll(t, s)
-		}
-	}
+	p.Options = append(p.Options, "silence=20s")
+	c, living := onTwo(t, p, here[1], there[1])
+	rig.StopAll(t, shardOf(t, p, "0"))
 	c.Await("shard 1/2: stopped: shard_silent: nothing heard from the worker for 20s")
 	close(living.Release)
 	r := c.Wait()
