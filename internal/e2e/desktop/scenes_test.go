@@ -98,8 +98,8 @@ func allScreens(more ...rig.Object) rig.Object {
 // Where something is waited for that can't come, it isn't for long.
 var (
 	briefFirst  = chatgpt.LimitsMs{FirstUI: 15_000}
-	briefScreen = chatgpt.LimitsMs{Screen: 3_000}
-	briefDraft  = chatgpt.LimitsMs{Draft: 4_000}
+	briefScreen = chatgpt.LimitsMs{Screen: 6_000}
+	briefDraft  = chatgpt.LimitsMs{Draft: 6_000}
 	briefBind   = chatgpt.LimitsMs{Bind: 10_000}
 	briefStall  = chatgpt.LimitsMs{Stall: 8_000}
 )
@@ -188,8 +188,8 @@ var scenes = []scene{
 		want: unprepared(code.SendMissingOrAmbiguous, driver.AtComposer, 0)},
 
 	{name: "another window", app: rig.Object{"besides": "window"}, want: plain},
-	{name: "the same in another window", app: rig.Object{"besides": "twin"}, limits: briefScreen,
-		want: unprepared(code.ModeMissingOrAmbiguous, driver.AtSurface, 0)},
+	{name: "the same in another window", app: rig.Object{"besides": "twin"}, limits: chatgpt.LimitsMs{Settle: 5_000, Screen: 6_000},
+		want: want{outcome: "infra", code: code.ModeMissingOrAmbiguous, phase: driver.AtSurface, step: driver.DraftSurface, prepared: 1}},
 	{name: "another app by the same name", app: rig.Object{"besides": "later"}, limits: chatgpt.LimitsMs{Settle: 5_000},
 		want: want{outcome: "infra", code: code.DesktopAmbiguous, phase: driver.AtComposer, step: driver.DraftOpen, prepared: 1}},
 	{name: "blank window", app: screens(screen("blank")), limits: briefFirst,

@@ -94,7 +94,7 @@ func run(c Config, sc scenario.Scenario, in *instance, profile, home string) (in
 	s.engine = engine.New(codexPath(), c.Stderr, s.lost)
 	s.crash = func(how scenario.Crash) { crash(how, s.journal, crashed) }
 	defer stop()
-	drawn := s.start(sc, sc.Besides != "" && sc.Besides != scenario.BesidesLater)
+	drawn := s.start(sc, sc.Besides.FromStart())
 	w, err := serve(s)
 	if err != nil {
 		return 1, err

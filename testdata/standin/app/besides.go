@@ -23,9 +23,11 @@ type besides struct {
 
 // with has it opened when its time has come.
 func (b *besides) with(s *stage, drawn <-chan struct{}) {
-	switch b.kind {
-	case "":
-	case scenario.BesidesLater:
+	switch {
+	case b.kind == "":
+	case b.kind.FromStart():
+		go b.start(s.life, drawn)
+	default:
 		s.later = func(ctx context.Context) {
 			b.once.Do(func() { b.start(ctx, drawn) })
 			select {
@@ -33,8 +35,6 @@ func (b *besides) with(s *stage, drawn <-chan struct{}) {
 			case <-ctx.Done():
 			}
 		}
-	default:
-		go b.start(s.life, drawn)
 	}
 }
 

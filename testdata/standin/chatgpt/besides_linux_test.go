@@ -6,17 +6,22 @@ import (
 
 	"github.com/berth-run/berth/session/atspi"
 	"github.com/berth-run/berth/session/sessiontest"
+	"github.com/berth-run/berth/testdata/standin/scenario"
 )
 
-// TestBesides: what is beside the app's window is there when the splash goes.
+// TestBesides: what is beside the app's window is there when the splash goes, or when the first hand-off
+// is answered.
 func TestBesides(t *testing.T) {
 	for kind, want := range map[string]struct{ apps, windows, switches int }{
-		"window": {1, 2, 1}, "twin": {1, 2, 2}, "app": {2, 1, 1},
+		"window": {1, 2, 1}, "twin": {1, 2, 2}, "app": {2, 1, 1}, "later": {2, 1, 1},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			r := newRig(t, desk(t))
 			r.start(`{` + noKeyring + `, "besides": "` + kind + `"}`)
 			r.journalled("screen", line{Screen: "main"})
+			if !scenario.Besides(kind).FromStart() {
+				r.handOff("")
+			}
 			bus, err := atspi.OpenAddress(t.Context(), sessiontest.Getenv(r.session, "AT_SPI_BUS_ADDRESS"))
 			must(t, err)
 			t.Cleanup(bus.Close)

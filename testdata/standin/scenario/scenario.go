@@ -66,10 +66,14 @@ type Besides string
 // What there may be beside the app's window.
 const (
 	BesidesWindow Besides = "window" // another window of the app, with something else in it
-	BesidesTwin   Besides = "twin"   // another window of the app, with the same in it
+	BesidesTwin   Besides = "twin"   // another with the same in it, with the first hand-off, which is answered when it's there
 	BesidesApp    Besides = "app"    // another app by the same name, started by this one
-	BesidesLater  Besides = "later"  // the same, with the first hand-off, which is answered when it's there
+	BesidesLater  Besides = "later"  // that, with the first hand-off, which is answered when it's there
 )
+
+// FromStart tells whether the splash waits for it. A twin can't be there from the start: of two windows
+// that draw the same, one is the first, and for as long the only one.
+func (b Besides) FromStart() bool { return b == BesidesWindow || b == BesidesApp }
 
 // Splash is what the app shows until its keyring is open.
 type Splash struct {
