@@ -88,6 +88,7 @@ var mayDiffer = []difference{
 	{ending(`\.(steps|stepsMs)\.[\w.]+`), "how long something took"},
 	{ending(`\.(started_at|completed_at)(_ms)?|\.create_time|\.duration\.(secs|nanos)`), "when something was"},
 	{ending(`\.process_id`), "Codex's own number for a command"},
+	{ending(`\.ordinal`), "the number of a rollout's line: lines are compared in whatever order they came"},
 	{ending(`\.(artifacts\[\]|evidence)\.(bytes|sha256)`), "of a file with ids and times in it"},
 	{ending(`\.environment\.name|\.runner\.(name|engine\.\w+)`), "the runner's facts"},
 	{ending(`\.runner\.notEnforced.*|\.runner\.limitsMode|\.environment\.options\.limits`), "the runner's facts: limits that the engine can't apply"},
