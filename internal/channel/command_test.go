@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 func TestCommand(t *testing.T) {
@@ -82,6 +85,57 @@ func TestStdinThatBlocks(t *testing.T) {
 	if result, err := c.Command(t.Context(), cmd); err != nil || result.Code != 5 {
 		t.Errorf("Command = %+v, %v", result, err)
 	}
+}
+
+// TestSlowReader: what a command has written comes whole to who takes it later than the command ends.
+func TestSlowReader(t *testing.T) {
+	s := newShard(t)
+	c := dial(t, s.open(nil), Options{})
+	taken := &lateWriter{begin: make(chan struct{})}
+	// It writes as long as there is room anywhere on the way, so that it leaves a full pipe behind.
+	cmd := sh(`n=0
+while [ $n -lt 20 ]; do
+	dd if=/dev/zero bs=4096 oflag=nonblock 2>last
+	grep '^[0-9]* bytes' last >>wrote
+	if grep -q '^0 bytes' last; then n=$((n+1)); else n=0; fi
+	sleep 0.01
+done
+mv wrote ended`)
+	cmd.Stdout, cmd.Env = taken, []string{"LC_ALL=C"}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := c.Command(t.Context(), cmd)
+		ended <- err
+	}()
+	var wrote []byte
+	for late := time.Now().Add(time.Minute); wrote == nil; time.Sleep(10 * time.Millisecond) {
+		wrote, _ = os.ReadFile(filepath.Join(s.dir, "home", "ended")) // not there yet
+		if time.Now().After(late) {
+			t.Fatal("the command doesn't end")
+		}
+	}
+	size := 0
+	for _, m := range regexp.MustCompile(`(?m)^(\d+) bytes`).FindAllSubmatch(wrote, -1) {
+		n, _ := strconv.Atoi(string(m[1])) // digits
+		size += n
+	}
+	time.Sleep(3 * outputWait) // what is awaited is that nothing happens
+	close(taken.begin)
+	if err := <-ended; err != nil || taken.n != size || size < streamWindow {
+		t.Errorf("%d bytes came of %d, %v", taken.n, size, err)
+	}
+}
+
+// lateWriter takes nothing before begin is closed.
+type lateWriter struct {
+	begin chan struct{}
+	n     int
+}
+
+func (w *lateWriter) Write(p []byte) (int, error) {
+	<-w.begin
+	w.n += len(p)
+	return len(p), nil
 }
 
 // tree starts a process, one below it, and one that left its session, and tells their pids.

@@ -18,13 +18,8 @@ import (
 	"github.com/hashicorp/yamux"
 )
 
-const (
-	// outputWait is how long output is waited for once the process itself has ended, when a
-	// descendant in the background holds it open.
-	outputWait = 500 * time.Millisecond
-	// killWait bounds the chase after processes that fork while they are being killed.
-	killWait = 5 * time.Second
-)
+// killWait bounds the chase after processes that fork while they are being killed.
+const killWait = 5 * time.Second
 
 // command runs one process, started once and killed with all its descendants when ctx ends.
 func (s *Server) command(ctx context.Context, stream *yamux.Stream, r commandRequest) {
@@ -36,11 +31,15 @@ func (s *Server) command(ctx context.Context, stream *yamux.Stream, r commandReq
 	cmd := exec.CommandContext(ctx, r.Args[0], r.Args[1:]...)
 	cmd.Env = append(append(os.Environ(), r.Env...), execkill.EnvVar+"="+id)
 	cmd.Dir = cmp.Or(r.Dir, s.opts.Home)
-	cmd.Stdout = newFrameWriter(stream, kindStdout, outputMax)
-	cmd.Stderr = newFrameWriter(stream, kindStderr, outputMax)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return killTree(cmd.Process.Pid, id) }
 	cmd.WaitDelay = outputWait
+	outs, err := outputs(cmd, stream)
+	if err != nil {
+		writeReply(stream, nil, err)
+		return
+	}
+	defer leave(outs)
 
 	var started struct {
 		ID uint64 `json:"id"`
@@ -57,7 +56,7 @@ func (s *Server) command(ctx context.Context, stream *yamux.Stream, r commandReq
 	if writeReply(stream, started, nil) != nil {
 		return
 	}
-	code, err := run(cmd, id)
+	code, err := run(ctx, cmd, id, outs)
 	if ctx.Err() != nil {
 		return // the coordinator has hung up, and learns from the stream's end that all is dead
 	}
@@ -68,8 +67,11 @@ func (s *Server) command(ctx context.Context, stream *yamux.Stream, r commandReq
 }
 
 // run gives the exit status as a shell would, and the reason where the process couldn't be started.
-func run(cmd *exec.Cmd, id string) (int, error) {
-	if err := cmd.Start(); err != nil {
+func run(ctx context.Context, cmd *exec.Cmd, id string, outs []*output) (int, error) {
+	defer settle(ctx, outs)
+	err := cmd.Start()
+	leave(outs)
+	if err != nil {
 		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 			return 127, err
 		}
