@@ -23,9 +23,14 @@ const EnvVar = "BERTH_EXEC_ID"
 // minID keeps a short id from being somebody else's prefix or empty.
 const minID = 16
 
-// becoming is longer than a process takes to become another program, for which it has no environment. One
-// that was given none looks the same, and delays an end by this.
-const becoming = 250 * time.Millisecond
+const (
+	// becoming is longer than a process takes to become another program, which on a busy machine waits for
+	// the disk and for its turn. The kernel says of one that it is at that.
+	becoming = 4 * time.Second
+	// bare is longer than the end of that takes, in which a process looks like one that was given no
+	// environment. One that was given none delays an end by this.
+	bare = 250 * time.Millisecond
+)
 
 // ErrLeft: processes of the exec were still there when the time was over.
 var ErrLeft = errors.New("processes of the exec are left")
@@ -42,16 +47,16 @@ func Kill(ctx context.Context, id string, sessions ...int) error {
 	for _, session := range sessions {
 		s.sessions[session] = true
 	}
-	var patience time.Time // until when what is unclear is looked at again
+	var begun time.Time // with what is unclear, when nothing else is left
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		found, err := s.scan()
 		if err != nil {
 			return err
 		}
-		if patience.IsZero() || len(found) > 0 {
-			patience = time.Now().Add(becoming)
+		if begun.IsZero() || len(found) > 0 {
+			begun = time.Now()
 		}
-		if len(found) == 0 && (!s.unclear || time.Now().After(patience)) {
+		if len(found) == 0 && time.Since(begun) >= s.unclear {
 			return nil
 		}
 		for _, pid := range found {

@@ -3,11 +3,11 @@ package execkill
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // scanner finds an exec's processes. Where a marked process leads a session (the engine's exec does
@@ -18,9 +18,9 @@ type scanner struct {
 	id       string
 	self     int
 	sessions map[int]bool
-	// unclear: the last scan met a process that isn't one of the exec's as far as can be seen, and has no
-	// environment at all: so it looks for as long as it takes to become another program.
-	unclear bool
+	// unclear is for how long to look again, since the last scan met a process that isn't one of the exec's as
+	// far as can be seen, and has no environment at all: so it looks while it becomes another program.
+	unclear time.Duration
 }
 
 // process is what /proc/PID/stat says.
@@ -37,11 +37,11 @@ func (s *scanner) scan() ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	hit, bare := map[int]bool{}, map[int]bool{}
+	hit, empties := map[int]bool{}, []int{}
 	for _, p := range all {
 		marked, empty := s.marked(p.pid)
 		if empty && !p.dead && !p.kernel() {
-			bare[p.pid] = true
+			empties = append(empties, p.pid)
 		}
 		if !marked {
 			continue
@@ -55,8 +55,12 @@ func (s *scanner) scan() ([]int, error) {
 		}
 	}
 	addDescendants(all, hit)
-	maps.DeleteFunc(bare, func(pid int, _ bool) bool { return hit[pid] })
-	s.unclear = len(bare) > 0
+	s.unclear = 0
+	for _, pid := range empties {
+		if !hit[pid] {
+			s.unclear = max(s.unclear, s.patience(pid))
+		}
+	}
 	var found []int
 	for _, p := range all {
 		if hit[p.pid] && !p.dead && p.pid != s.self && p.pid != 1 {
@@ -65,6 +69,20 @@ func (s *scanner) scan() ([]int, error) {
 	}
 	return found, nil
 }
+
+// patience is for how long a process without an environment may yet turn out to have one. Until the kernel has
+// set up the program that it becomes, it says that the environment ends at 0.
+func (s *scanner) patience(pid int) time.Duration {
+	stat, _ := os.ReadFile(filepath.Join(s.proc, strconv.Itoa(pid), "stat")) // gone: the next scan won't meet it
+	if f := statFields(string(stat)); len(f) > envEnd && f[envEnd] == "0" {
+		return becoming
+	}
+	return bare
+}
+
+// envEnd is where an environment ends, among statFields: it's the 51st of proc_pid_stat(5), whose first two are
+// cut off.
+const envEnd = 51 - 3
 
 // kernel tells the kernel's own threads, children of its kthreadd, which never have an environment.
 func (p process) kernel() bool { return p.pid == kthreadd || p.ppid == kthreadd }
@@ -115,14 +133,14 @@ func (s *scanner) processes() ([]process, error) {
 	return all, nil
 }
 
-// parseStat reads "pid (comm) state ppid pgrp session …"; comm may hold anything, so it's cut at the
-// last parenthesis.
+// statFields splits "pid (comm) state ppid pgrp session …" from the state on; comm may hold anything, so it's
+// cut at the last parenthesis.
+func statFields(stat string) []string {
+	return strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+}
+
 func parseStat(pid int, stat string) (process, bool) {
-	end := strings.LastIndexByte(stat, ')')
-	if end < 0 {
-		return process{}, false
-	}
-	f := strings.Fields(stat[end+1:])
+	f := statFields(stat)
 	if len(f) < 4 {
 		return process{}, false
 	}

@@ -5,7 +5,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 )
 
 // fakeProc writes a /proc with the given stat and environ files.
@@ -101,20 +103,26 @@ func TestScanRemembersSessions(t *testing.T) {
 	}
 }
 
-// TestUnclear: a process without an environment may be one that is becoming another program; the kernel's
-// own never has one.
+// statOf is a process's stat up to where its environment ends.
+func statOf(head, envEnd string) string {
+	return head + strings.Repeat(" 7", 51-7) + " " + envEnd + " 0"
+}
+
+// TestUnclear: a process without an environment may be one that is becoming another program, and the kernel tells
+// until shortly before it is; the kernel's own never has one.
 func TestUnclear(t *testing.T) {
 	for name, tt := range map[string]struct {
 		proc fakeProc
-		want bool
+		want time.Duration
 	}{
-		"nothing":       {fakeProc{}, false},
-		"another's":     {fakeProc{8: {"8 (b) S 1 8 8", "A=b\x00"}}, false},
-		"not readable":  {fakeProc{8: {"8 (b) S 1 8 8", "-"}}, false},
-		"bare":          {fakeProc{8: {"8 (b) S 1 8 8", ""}}, true},
-		"bare, dead":    {fakeProc{8: {"8 (b) Z 1 8 8", ""}}, false},
-		"bare, found":   {fakeProc{7: {"7 (a) S 1 7 7", mark}, 8: {"8 (b) S 7 8 8", ""}}, false},
-		"kernel thread": {fakeProc{2: {"2 (kthreadd) S 0 0 0", ""}, 9: {"9 (kworker/0:1) I 2 0 0", ""}}, false},
+		"nothing":       {fakeProc{}, 0},
+		"another's":     {fakeProc{8: {"8 (b) S 1 8 8", "A=b\x00"}}, 0},
+		"not readable":  {fakeProc{8: {"8 (b) S 1 8 8", "-"}}, 0},
+		"becoming":      {fakeProc{8: {statOf("8 (b) S 1 8 8", "0"), ""}, 9: {statOf("9 (c) S 1 9 9", "140725896552427"), ""}}, becoming},
+		"bare":          {fakeProc{8: {statOf("8 (b) S 1 8 8", "140725896552427"), ""}}, bare},
+		"bare, dead":    {fakeProc{8: {"8 (b) Z 1 8 8", ""}}, 0},
+		"bare, found":   {fakeProc{7: {"7 (a) S 1 7 7", mark}, 8: {"8 (b) S 7 8 8", ""}}, 0},
+		"kernel thread": {fakeProc{2: {"2 (kthreadd) S 0 0 0", ""}, 9: {"9 (kworker/0:1) I 2 0 0", ""}}, 0},
 	} {
 		s := scanner{proc: tt.proc.write(t), id: id, self: 50}
 		if _, err := s.scan(); err != nil || s.unclear != tt.want {
