@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // item is one output item of the Responses API.
@@ -42,13 +43,21 @@ func (s Step) call(kind, id string) (item, error) {
 	return call, err
 }
 
+const (
+	// yieldTime is how long Codex waits for a command before it gives its model what there is so far: its
+	// most, for a script can't ask for the rest. By default it's 10 s, which a busy machine may need.
+	yieldTime = 30 * time.Second
+	// callTime is the same of a code-mode call, which any tool may take long for.
+	callTime = 10 * time.Minute
+)
+
 // target is the tool that the step calls, as Codex names it; namespace is "" for its own tools.
 func (s Step) target() (namespace, name string, args map[string]any) {
 	switch {
 	case s.MCP != nil:
 		namespace, name, args = "mcp__"+toolName(s.MCP.Server), toolName(s.MCP.Tool), s.MCP.Arguments
 	case s.Command != nil:
-		name, args = "exec_command", map[string]any{"cmd": s.Command.Cmd}
+		name, args = "exec_command", map[string]any{"cmd": s.Command.Cmd, "yield_time_ms": yieldTime.Milliseconds()}
 	case s.Tool != nil:
 		name, args = s.Tool.Name, s.Tool.Arguments
 	}
@@ -68,10 +77,11 @@ func script(namespace, name string, args map[string]any) (string, error) {
 	if namespace != "" {
 		name = namespace + "__" + name
 	}
-	return fmt.Sprintf(`const r = await tools.%s(%s);
+	return fmt.Sprintf(`// @exec: {"yield_time_ms": %d}
+const r = await tools.%s(%s);
 if (Array.isArray(r?.content)) text(r.content.map(c => c.text ?? "").join("\n"));
 else text(r?.output ?? r);
-`, name, raw), nil
+`, callTime.Milliseconds(), name, raw), nil
 }
 
 // toolName is a label or a tool's name as Codex writes it in a tool's name.

@@ -227,6 +227,19 @@ func TestCodexTools(t *testing.T) {
 // modelsCache is a complaint of Codex about itself: in a fresh home it may read its own cache while it writes it.
 const modelsCache = "failed to load models cache"
 
+// A command that takes longer than Codex would wait by itself is waited for.
+func TestCodexSlowCommand(t *testing.T) {
+	for _, model := range []string{"gpt-5.5", "gpt-6-luna"} {
+		t.Run(model, func(t *testing.T) {
+			t.Parallel()
+			c := newCodex(t, `{"models": ["gpt-5.5", "gpt-6-luna"], "rules": [{"steps": [{"command": {"cmd": "echo one; sleep 12; echo two"}}, {"text": "{{output}}"}]}]}`)
+			if r := c.exec(model, "go"); r.final != "one\ntwo" {
+				t.Errorf("the last message is %q\n%s\n%s", r.final, r.raw, c.log)
+			}
+		})
+	}
+}
+
 // A 401 for a token that has been replaced costs Codex one retry with the new one, and no turn.
 func TestCodexRotatedToken(t *testing.T) {
 	c := newCodex(t, `{"token": {"rotateEvery": 1}, "rules": [
