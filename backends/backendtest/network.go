@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"slices"
 	"strconv"
@@ -68,15 +69,18 @@ func (e *env) interfaces(t *testing.T, s backends.Shard) []string {
 	return names
 }
 
-// freePort is one that nothing listens on here.
+// freePort is one that nothing listens on here, and that none is given who asks for any: those are above.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", ":0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		port := strconv.Itoa(10_000 + rand.IntN(20_000))
+		if l, err := net.Listen("tcp", ":"+port); err == nil {
+			l.Close()
+			return port
+		}
 	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	t.Fatal("no port is free")
+	return ""
 }
 
 // listens starts a listener in the shard and tries to reach it from here (podman#24045).

@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	reapRounds = 500
-	reapPause  = 10 * time.Millisecond
+	// reapFor bounds the wait for their end: a podman that cleans up takes its time on a busy machine.
+	reapFor   = 30 * time.Second
+	reapPause = 10 * time.Millisecond
 )
 
 // reapMonitors kills the conmon processes of a container that is gone, of this user, until there is
 // none: what they still had to do was to clean up after it. Where one has begun to, with a podman of
 // its own that may hold locks, it's waited for.
 func reapMonitors(containerID string) error {
-	for range reapRounds {
+	for late := time.Now().Add(reapFor); time.Now().Before(late); time.Sleep(reapPause) {
 		left, err := killMonitors(containerID)
 		if err != nil || !left {
 			return err
 		}
-		time.Sleep(reapPause)
 	}
 	return fmt.Errorf("processes of container %.12s are left", containerID)
 }

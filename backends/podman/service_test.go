@@ -63,7 +63,11 @@ func privateHost(t *testing.T) []string {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
 		}
-		if err := os.RemoveAll(base); err != nil {
+		err := os.RemoveAll(base)
+		for late := time.Now().Add(time.Minute); err != nil && time.Now().Before(late); time.Sleep(20 * time.Millisecond) {
+			err = os.RemoveAll(base) // what was killed may be at its end yet, and write there
+		}
+		if err != nil {
 			t.Error(err)
 		}
 	})

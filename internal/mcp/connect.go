@@ -78,12 +78,15 @@ func (c *connection) explain(ctx context.Context, err error) error {
 	return fmt.Errorf("the server ended (%s)%s", c.program.Exit(), lastWords(c.program.Stderr()))
 }
 
-// ended tells whether the program is gone. One that closed its stdout may need a moment for the rest.
+// endWithin is how long a program that closed its stdout may need for the rest, on a busy machine.
+const endWithin = 5 * time.Second
+
+// ended tells whether the program is gone.
 func (c *connection) ended() bool {
 	select {
 	case <-c.program.Done():
 		return true
-	case <-time.After(250 * time.Millisecond):
+	case <-time.After(endWithin):
 		return false
 	}
 }

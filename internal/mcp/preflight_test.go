@@ -104,7 +104,10 @@ func TestPreflight(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			known := &redact.Set{}
 			known.Add(token)
-			o := Options{Redact: known, Env: []string{"PATH=/usr/bin:/bin"}, Dir: t.TempDir(), Timeout: 2 * time.Second}
+			o := Options{Redact: known, Env: []string{"PATH=/usr/bin:/bin"}, Dir: t.TempDir(), Timeout: time.Minute}
+			if tt.server.Env[mcptest.EnvFault] == mcptest.FaultHang {
+				o.Timeout = 2 * time.Second // whatever it has come to by then
+			}
 			all, err := Preflight(context.Background(), []client.Server{tt.server}, o)
 			got := all[0]
 			if got.Label != tt.server.Label || got.ToolCount != tt.tools {

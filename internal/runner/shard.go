@@ -18,13 +18,13 @@ const (
 	// removeWithin bounds a clean-up that goes on after the run's own context ended.
 	removeWithin = time.Minute
 	// keepWithin bounds telling a worker that its shard is kept.
-	keepWithin = 5 * time.Second
+	keepWithin = 30 * time.Second
 	// keepAliveMost is the longest time between two signs of life on a link.
 	keepAliveMost = 10 * time.Second
 	// awaitAgain is how long an engine that can't be asked for a shard's end is left alone.
 	awaitAgain = time.Second
 	// endWithin is how long the engine may take to say that a shard has ended whose link is lost.
-	endWithin = 2 * time.Second
+	endWithin = 10 * time.Second
 )
 
 // shard is one shard's part of a run.

@@ -178,7 +178,7 @@ func (p *Process) terminate(ctx context.Context) {
 func (p *Process) drain() {
 	select {
 	case <-p.copied:
-	case <-time.After(time.Second):
+	case <-time.After(TermGrace):
 	}
 }
 
@@ -193,8 +193,10 @@ func (p *Process) kill() error {
 	}
 	select {
 	case <-p.done:
-		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("ending %s: %w", p.cmd.Path, errors.Join(ErrLeft, ctx.Err()))
+		if p.Exit() == "" { // both may be so
+			return fmt.Errorf("ending %s: %w", p.cmd.Path, errors.Join(ErrLeft, ctx.Err()))
+		}
 	}
+	return nil
 }
