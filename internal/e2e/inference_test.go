@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -131,19 +132,21 @@ func TestBrokenStreams(t *testing.T) {
 }
 
 // TestStalledModel: a model that doesn't answer in the trial's time has failed it, whether it has
-// begun to or not.
+// begun to or not. That time is enough to have sent the prompt, on a machine that is busy, too.
 func TestStalledModel(t *testing.T) {
-	p := rig.NewProject(t, rig.SayCases("silent", "halfway"), func(eval rig.Object) {
-		eval["clientOptions"] = rig.Object{"timeout": 8000}
+	silent, halfway := rig.IdsOn(0, 2, 1)[0], rig.IdsOn(1, 2, 1)[0]
+	p := rig.NewProject(t, rig.SayCases(silent, halfway), func(eval rig.Object) {
+		eval["clientOptions"] = rig.Object{"timeout": 30_000}
 	})
-	r := p.Rehearse(`{"models": ["gpt-5.5"], "rules": [
-		{"match": {"contains": "silent"}, "faults": [{"stall": "before"}], "steps": [{"text": "{{prompt}}"}]},
-		{"match": {"contains": "halfway"}, "faults": [{"stall": "stream"}], "steps": [{"text": "{{prompt}}"}]}]}`)
+	p.Options = append(p.Options, "shards=2") // side by side
+	r := p.Rehearse(fmt.Sprintf(`{"models": ["gpt-5.5"], "rules": [
+		{"match": {"contains": %q}, "faults": [{"stall": "before"}], "steps": [{"text": "{{prompt}}"}]},
+		{"match": {"contains": %q}, "faults": [{"stall": "stream"}], "steps": [{"text": "{{prompt}}"}]}]}`, silent, halfway))
 	r.Expect(t, 1)
-	if got, want := r.Outcomes(t), (map[string]string{"silent": "failed", "halfway": "failed"}); !maps.Equal(got, want) {
+	if got, want := r.Outcomes(t), (map[string]string{silent: "failed", halfway: "failed"}); !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	for _, id := range []string{"silent", "halfway"} {
+	for _, id := range []string{silent, halfway} {
 		if kind := rig.FailureCode(r.Trials(t)[id]); kind != string(code.Timeout) {
 			t.Errorf("%s: failure kind %q", id, kind)
 		}

@@ -137,10 +137,10 @@ func TestTunnelFailures(t *testing.T) {
 		}
 	}))
 	gateway.Config.ErrorLog = log.New(io.Discard, "", 0) // of the handshakes that fail on purpose
-	defer gateway.Close()
-	defer close(hang)
+	t.Cleanup(gateway.Close)
+	t.Cleanup(func() { close(hang) })
 	plain := httptest.NewServer(http.NotFoundHandler())
-	defer plain.Close()
+	t.Cleanup(plain.Close)
 	silent := listen(t) // takes connections and says nothing, so a handshake hangs
 	closed := listen(t)
 	closed.Close()
@@ -162,8 +162,12 @@ func TestTunnelFailures(t *testing.T) {
 		{"the answer hangs", gateway.URL + "/v1", trusted, 504, models.PhaseStatus, "no answer within"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t, tt.base)
-			r.way.timeout = time.Second
+			r.way.timeout = time.Minute
+			if tt.status == http.StatusGatewayTimeout {
+				r.way.timeout = 8 * time.Second // to come to the phase that hangs, on a machine that is busy, too
+			}
 			if tt.roots != nil {
 				r.way.transport.TLSClientConfig = gateway.Client().Transport.(*http.Transport).TLSClientConfig
 			}

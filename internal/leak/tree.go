@@ -7,7 +7,8 @@ import (
 )
 
 // Tree looks through all files below dir, their names and the targets of links. Places are dir's and
-// the file's path within.
+// the file's path within. A file that goes while it looks, as one that is written beside the one it replaces,
+// has a name only.
 func (s *Scanner) Tree(place, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -15,19 +16,25 @@ func (s *Scanner) Tree(place, dir string) error {
 	}
 	defer root.Close()
 	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if gone(err) && name != "." {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
 		s.Text(place+": names", name)
 		switch d.Type() {
 		case 0:
-			return s.file(place+": "+name, root, name)
+			err = s.file(place+": "+name, root, name)
 		case fs.ModeSymlink:
-			target, err := root.Readlink(name)
+			var target string
+			target, err = root.Readlink(name)
 			s.Text(place+": names", target)
-			return err
 		}
-		return nil
+		if gone(err) {
+			return nil
+		}
+		return err
 	})
 }
 

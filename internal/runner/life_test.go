@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -422,12 +423,13 @@ func TestLimitsAcrossShards(t *testing.T) {
 	r.Limits = map[string]int{"provider:openai": 2}
 	var now, most atomic.Int64
 	two := make(chan struct{})
+	reached := sync.OnceFunc(func() { close(two) }) // both may see that they are two
 	r.engine.App.Run = func(_ context.Context, _ client.Batch, tr client.Trial) client.Result {
 		n := now.Add(1)
 		defer now.Add(-1)
 		raise(&most, n)
-		if len(r.engine.App.Trials()) == 2 {
-			close(two)
+		if len(r.engine.App.Trials()) >= 2 {
+			reached()
 		}
 		<-two // so that two are sure to be under way at once
 		return shardtest.Answer("ok")

@@ -160,11 +160,10 @@ func checkLeaks(t *testing.T) {
 	before := ours()
 	t.Cleanup(func() {
 		var now int
-		for range 200 {
-			if now = ours(); now <= before {
+		for late := time.Now().Add(time.Minute); time.Now().Before(late); time.Sleep(10 * time.Millisecond) {
+			if now = ours(); now <= before { // goroutines end by themselves once told, when they get to it
 				return
 			}
-			time.Sleep(10 * time.Millisecond) // goroutines end by themselves once told; this is how long they may take
 		}
 		buf := make([]byte, 1<<20)
 		t.Errorf("%d goroutines of ours before, %d afterwards:\n%s", before, now, buf[:runtime.Stack(buf, true)])

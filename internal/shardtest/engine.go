@@ -152,15 +152,18 @@ func (e *Engine) channel(ctx context.Context, p fake.ProcessIO) int {
 	return 0
 }
 
-// Cut kills the execs of a shard's channel, and tells how many there were. The shard lives on.
+// Cut kills the execs of a shard's channel, and tells how many there were, without those that were killed
+// before and are still ending. The shard lives on.
 func (e *Engine) Cut(id string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := e.shards[id]
+	n := len(s.cut)
 	for cancel := range s.cut {
 		(*cancel)()
 	}
-	return len(s.cut)
+	clear(s.cut)
+	return n
 }
 
 // RunDir is where a shard's worker keeps tokens, bundle and results.

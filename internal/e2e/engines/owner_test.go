@@ -43,12 +43,14 @@ func coordinatorKilled(t *testing.T, tools rig.Tools) {
 	m.NoTrace(m.Shard.ID)
 }
 
+// deadman is time enough for who is alive to be heard, on a machine that is busy, too.
+const deadman = 20 * time.Second
+
 // deadMansSwitch: a shard whose owner is gone, and that nobody sweeps, ends itself. One whose
 // owner is alive doesn't, however little there is to say.
 func deadMansSwitch(t *testing.T, tools rig.Tools) {
-	const deadman = 3 * time.Second
 	m := tools.Midway(t, "deadman="+deadman.String())
-	time.Sleep(2 * deadman) // what is awaited is that nothing happens
+	time.Sleep(deadman + 2*time.Second) // what is awaited is that nothing happens
 	runID, up := m.Running()
 	if len(up) != 1 || up[0].State != "running" {
 		t.Fatalf("with its owner alive: %+v", up)
@@ -88,11 +90,12 @@ func sideBySide(t *testing.T, tools rig.Tools) {
 // keepAlways: a kept shard outlives its run and its owner, is listed as kept and never swept.
 func keepAlways(t *testing.T, tools rig.Tools) {
 	p := tools.Project(t, rig.SayCases("a"))
-	p.Options = append(p.Options, "keep=always", "deadman=1s")
+	p.Options = append(p.Options, "keep=always", "deadman="+deadman.String())
 	r := p.Rehearse(rig.Echo)
 	runID := filepath.Base(r.Dir)
 	defer p.RemoveShards(runID)
 	r.Expect(t, 0, "kept as ")
+	ended := time.Now()
 	rec := r.Record(t)
 	if s := rec.Runner.Shards; len(s) != 1 || !s[0].Kept || rec.Environment.Keep != "always" {
 		t.Errorf("recorded: keep %q, %+v", rec.Environment.Keep, s)
@@ -103,7 +106,7 @@ func keepAlways(t *testing.T, tools rig.Tools) {
 	if ps := p.OnEngine("ps"); !rig.HasLine(ps.Stdout, runID, "running", "dead", "true") {
 		t.Errorf("ps:\n%s", ps.Stdout)
 	}
-	// The dead man's switch would have had its time by now: three commands have run since.
+	time.Sleep(time.Until(ended.Add(deadman + 2*time.Second))) // what is awaited is that nothing happens
 	if left := tools.Engine.Shards(t, runID); len(left) != 1 || left[0].State != "running" {
 		t.Errorf("%+v", left)
 	}

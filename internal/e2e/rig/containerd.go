@@ -26,8 +26,8 @@ import (
 type Containerd struct {
 	*testrig.Containerd
 	*client.Client
-	// images are the snapshots that stay with the image, of which the first shard's start makes one; 0 before
-	// that.
+	// images are the committed snapshots, which stay with the image, and of which the first shard's start makes
+	// one; 0 before that.
 	images int
 }
 
@@ -136,13 +136,14 @@ func (e *Containerd) LeftInAll(t *testing.T) []string {
 	t.Helper()
 	left := e.left(t, func(string) bool { return true })
 	ctx := context.WithoutCancel(t.Context())
-	n := e.snapshots(t)
+	committed, others := e.snapshots(t)
 	if e.images == 0 {
-		e.images = n
+		e.images = committed
 	}
-	if n != e.images {
-		left = append(left, fmt.Sprintf("%d snapshots, without shards there were %d", n, e.images))
+	if committed != e.images {
+		left = append(left, fmt.Sprintf("%d committed snapshots, there were %d", committed, e.images))
 	}
+	left = append(left, others...)
 	ingests, err := e.ContentStore().ListStatuses(ctx)
 	for _, i := range ingests {
 		left = append(left, "half-written blob "+i.Ref)
@@ -193,13 +194,21 @@ func (e *Containerd) left(t *testing.T, is func(string) bool) (left []string) {
 	return left
 }
 
-func (e *Containerd) snapshots(t *testing.T) (n int) {
+// snapshots counts those that are committed, and names the others: a shard's, or one of an import under way.
+func (e *Containerd) snapshots(t *testing.T) (committed int, others []string) {
 	t.Helper()
-	err := e.SnapshotService("").Walk(context.WithoutCancel(t.Context()), func(context.Context, snapshots.Info) error { n++; return nil })
+	err := e.SnapshotService("").Walk(context.WithoutCancel(t.Context()), func(_ context.Context, i snapshots.Info) error {
+		if i.Kind == snapshots.KindCommitted {
+			committed++
+		} else {
+			others = append(others, fmt.Sprintf("%s snapshot %s", strings.ToLower(i.Kind.String()), i.Name))
+		}
+		return nil
+	})
 	if err != nil {
 		t.Error(err)
 	}
-	return n
+	return committed, others
 }
 
 // shims are the engine's: each has a folder of it for its own.

@@ -2,6 +2,7 @@ package rig
 
 import (
 	"bytes"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -44,15 +45,21 @@ func (p *Project) NothingLeft() {
 	p.NoTrace(ids...)
 }
 
-// NoTrace checks that nothing is left of the project's commands, and of containers that are gone.
+// NoTrace checks that nothing is left of the project's commands, and of containers that are gone. What an
+// engine has told to end may be at its end yet.
 func (p *Project) NoTrace(containers ...string) {
 	p.T.Helper()
-	for _, pid := range p.Processes(containers) {
-		p.T.Errorf("process %d is left: %s", pid, cmdline(pid))
-	}
 	containers = slices.DeleteFunc(containers, func(id string) bool { return id == "" })
-	for _, left := range p.Engine.Left(p.T, containers) {
-		p.T.Errorf("left: %s", left)
+	var left []string
+	Eventually(func() bool {
+		left = p.Engine.Left(p.T, containers)
+		for _, pid := range p.Processes(containers) {
+			left = append(left, fmt.Sprintf("process %d: %s", pid, cmdline(pid)))
+		}
+		return len(left) == 0
+	})
+	for _, l := range left {
+		p.T.Errorf("left: %s", l)
 	}
 	p.noFiles()
 }
@@ -60,10 +67,14 @@ func (p *Project) NoTrace(containers ...string) {
 // noFiles checks the temporary folder, and the runtime folder for sockets that nobody serves.
 func (p *Project) noFiles() {
 	p.T.Helper()
-	left, err := os.ReadDir(p.Path("tmp"))
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	var left []os.DirEntry
+	Eventually(func() bool {
+		var err error
+		if left, err = os.ReadDir(p.Path("tmp")); err != nil {
+			p.T.Fatal(err)
+		}
+		return len(left) == 0
+	})
 	for _, e := range left {
 		p.T.Errorf("temporary file %s is left", e.Name())
 	}
@@ -97,7 +108,7 @@ func Gone(path string) bool {
 
 // Eventually asks again for some time, for what ends by itself and nobody tells when.
 func Eventually(is func() bool) bool {
-	for late := time.Now().Add(30 * time.Second); time.Now().Before(late); time.Sleep(20 * time.Millisecond) {
+	for late := time.Now().Add(time.Minute); time.Now().Before(late); time.Sleep(20 * time.Millisecond) {
 		if is() {
 			return true
 		}
