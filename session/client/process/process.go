@@ -65,6 +65,7 @@ type Process struct {
 	stderr *tail
 	pipe   *os.File // our end of stderr
 	done   chan struct{}
+	read   chan struct{} // what is in stderr when the program has exited
 	copied chan struct{} // stderr came to its end
 
 	once sync.Once
@@ -99,21 +100,34 @@ func Start(s Spec) (*Process, error) {
 	p := &Process{
 		Stdin: pipes.ours[0], Stdout: pipes.ours[1], pipe: pipes.ours[2],
 		cmd: cmd, mark: s.Mark, stderr: &tail{limit: cmp.Or(s.Keep, stderrLimit)}, done: make(chan struct{}),
-		copied: make(chan struct{}),
+		read: make(chan struct{}), copied: make(chan struct{}),
 	}
 	go p.wait()
 	go p.copyStderr()
 	return p, nil
 }
 
-// copyStderr ends when the pipe is closed, by either side.
+// copyStderr ends when the pipe is closed, by either side. On the way it's interrupted once, by wait.
 func (p *Process) copyStderr() {
+	defer close(p.copied)
+	if _, err := io.Copy(p.stderr, p.pipe); !errors.Is(err, os.ErrDeadlineExceeded) {
+		return
+	}
+	copyReady(p.stderr, p.pipe)
+	close(p.read)
+	_ = p.pipe.SetReadDeadline(time.Time{}) // it fails when the pipe is closed
 	_, _ = io.Copy(p.stderr, p.pipe)
-	close(p.copied)
 }
 
+// wait closes done when the program's last words have been read. There may be no end to what its children
+// say.
 func (p *Process) wait() {
 	_ = p.cmd.Wait() // what it says is in ProcessState
+	_ = p.pipe.SetReadDeadline(time.Unix(1, 0))
+	select {
+	case <-p.read:
+	case <-p.copied:
+	}
 	close(p.done)
 }
 
@@ -139,7 +153,8 @@ func (p *Process) Exit() string {
 	}
 }
 
-// Stderr is the end of what it wrote there so far, from the beginning of a line.
+// Stderr is the end of what it wrote there so far, from the beginning of a line. Once Done is closed, all is
+// there that the program itself has said.
 func (p *Process) Stderr() string { return p.stderr.String() }
 
 // End closes stdin, asks the whole session to end and kills what is left of the program, wherever it

@@ -40,14 +40,24 @@ func readPIDs(t *testing.T, r io.Reader, n int) []int {
 	return pids
 }
 
-// alive tells whether pid is a process that isn't a zombie.
+// alive tells whether pid is a process that isn't dead, waited for or not.
 func alive(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return false
 	}
 	_, rest, _ := strings.Cut(string(stat), ") ")
-	return !strings.HasPrefix(rest, "Z")
+	return !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X")
+}
+
+// left tells whether pid lives on: what was killed takes a moment to be dead. None of the test's ends by itself.
+func left(pid int) bool {
+	for deadline := time.Now().Add(time.Minute); alive(pid); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			return true
+		}
+	}
+	return false
 }
 
 func TestExchange(t *testing.T) {
@@ -89,7 +99,7 @@ func TestEndWhole(t *testing.T) {
 				t.Error(err)
 			}
 			for _, pid := range pids {
-				if alive(pid) {
+				if left(pid) {
 					t.Errorf("process %d is left", pid)
 				}
 			}
@@ -111,7 +121,7 @@ func TestEndAfterKill(t *testing.T) {
 	if err := p.End(context.Background()); err != nil {
 		t.Error(err)
 	}
-	if alive(child) || p.Exit() != "signal: killed" {
+	if left(child) || p.Exit() != "signal: killed" {
 		t.Errorf("child alive %v, exit %q", alive(child), p.Exit())
 	}
 }
@@ -131,6 +141,21 @@ func TestStderrIsBounded(t *testing.T) {
 	}
 }
 
+// TestLastWords: what a program says before it exits has been read when that is known, also where a child
+// keeps its stderr open.
+func TestLastWords(t *testing.T) {
+	for i := range 50 {
+		p := start(t, `sleep 1000 & echo first >&2; echo last >&2; exit 1`)
+		<-p.Done()
+		if s := p.Stderr(); s != "first\nlast\n" {
+			t.Errorf("start %d: said %q", i, s)
+		}
+		if err := p.End(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestStartFails(t *testing.T) {
 	if _, err := Start(Spec{Path: "/no/such/program"}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("error %v", err)
@@ -147,7 +172,7 @@ func TestJoined(t *testing.T) {
 	if b, err := io.ReadAll(p.Stdout); err != nil || len(b) != 0 {
 		t.Errorf("on stdout %q, error %v", b, err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	child := 0
 	for child == 0 {
