@@ -1,18 +1,26 @@
 package session
 
 import (
+	"context"
+	"errors"
 	"path/filepath"
+	"slices"
 	"time"
+
+	"github.com/godbus/dbus/v5"
 
 	"github.com/berth-run/berth/session/client/process"
 )
 
-// Limits of looking for a cause: how long a process that is on its way out may take, and how long a
-// connection to a bus that's gone may take to say so.
-const (
-	exitGrace  = 2 * time.Second
-	closeGrace = 200 * time.Millisecond
-)
+// lossLimit is how long a process that is on its way out may take, or a bus to answer: more than either
+// needs, however busy the machine is.
+const lossLimit = 30 * time.Second
+
+// Whole tells whether nothing of the session is lost. It asks, rather than wait for the news: who has lost
+// something to the session's end finds that end begun, and Done is closed soon.
+func (s *Session) Whole() bool {
+	return !s.isOver() && !slices.ContainsFunc(s.order, func(p *part) bool { return s.lost(p) != nil })
+}
 
 // cause gives the failure that is behind err, p's own: a service that dies takes those that need it
 // with it, and one of these may be noticed first.
@@ -32,17 +40,21 @@ func (s *Session) lost(p *part) error {
 		select {
 		case <-proc.Done():
 			return p.ended()
-		case <-time.After(exitGrace):
+		case <-time.After(lossLimit):
 		}
 	}
-	if p.over != nil {
-		select {
-		case <-p.over(s):
-			return p.failed(ErrEnded, "its connection was closed")
-		case <-time.After(closeGrace):
-		}
+	if p.conn != nil && !answers(p.conn(s)) {
+		return p.failed(ErrEnded, "its connection was closed")
 	}
 	return nil
+}
+
+// answers tells whether a connection's bus is there. One that takes its time is.
+func answers(conn *dbus.Conn) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), lossLimit)
+	defer cancel()
+	err := conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.Peer.Ping", 0).Err
+	return err == nil || errors.Is(err, context.DeadlineExceeded)
 }
 
 func (s *Session) process(p *part) *process.Process {

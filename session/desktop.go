@@ -1,6 +1,10 @@
 package session
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/godbus/dbus/v5"
+)
 
 // keyringService is the service whose absence has a code of its own.
 const keyringService = "keyring"
@@ -75,7 +79,7 @@ var desktop = []service{
 			},
 		},
 		ready: accessibilityOn,
-		over:  func(s *Session) <-chan struct{} { return s.a11y.Context().Done() },
+		conn:  func(s *Session) *dbus.Conn { return s.a11y },
 	},
 	{
 		name:  "registry",

@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,8 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jezek/xgb"
+
 	"github.com/berth-run/berth/internal/code"
 	"github.com/berth-run/berth/session"
+	"github.com/berth-run/berth/session/bus"
 	"github.com/berth-run/berth/session/keyring"
 	"github.com/berth-run/berth/session/sessiontest"
 )
@@ -66,7 +70,7 @@ func ended(t *testing.T, s *session.Session, service, line string) {
 	t.Helper()
 	select {
 	case <-s.Done():
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the session goes on")
 	}
 	var e *session.ServiceError
@@ -147,13 +151,14 @@ func TestStartFails(t *testing.T) {
 		{"display exits", "display", "/bin/false", session.ErrEnded, code.SessionFailed,
 			"display (false) ended: exit status 1"},
 		{"registry never ready", "registry", hang, session.ErrNotReady, code.SessionFailed,
-			"registry (hang) isn't ready: after 3s; it last said: thinking"},
+			"registry (hang) isn't ready: after %v; it last said: thinking"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := sessiontest.Config(t)
 			if errors.Is(tt.err, session.ErrNotReady) {
-				cfg.StartTimeout = 3 * time.Second
+				cfg.StartTimeout = unhurried(t)
+				tt.line = fmt.Sprintf(tt.line, cfg.StartTimeout)
 			}
 			s, err := session.StartWith(t.Context(), cfg, tt.service, tt.program)
 			if err == nil {
@@ -166,6 +171,60 @@ func TestStartFails(t *testing.T) {
 			noneLeft(t, cfg)
 		})
 	}
+}
+
+// unhurried is longer than a session takes to start here and now, by one that does.
+func unhurried(t *testing.T) time.Duration {
+	t.Helper()
+	s := sessiontest.Start(t)
+	return (5*time.Second + 10*s.Ready().Total()).Round(time.Second)
+}
+
+// TestWhole: who was cut off by the end of a service finds that the session isn't whole, whoever has
+// noticed it by then.
+func TestWhole(t *testing.T) {
+	for name, cut := range map[string]func(*testing.T, *session.Session){"display": cutDisplay, "accessibility bus": cutAccessibility} {
+		t.Run(name, func(t *testing.T) {
+			s := sessiontest.Start(t)
+			if !s.Whole() {
+				t.Errorf("it isn't whole: %v", s.Err())
+			}
+			cut(t, s)
+			if s.Whole() {
+				t.Error("it's whole")
+			}
+		})
+	}
+}
+
+// cutDisplay kills the display, and returns when a connection to it has ended.
+func cutDisplay(t *testing.T, s *session.Session) {
+	t.Helper()
+	conn, err := xgb.NewConnDisplay(sessiontest.Getenv(s, "DISPLAY"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := syscall.Kill(s.PID("display"), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := conn.WaitForEvent(); e != nil || err != nil {
+		t.Fatalf("event %v, error %v", e, err)
+	}
+}
+
+// cutAccessibility is cutDisplay for the accessibility bus.
+func cutAccessibility(t *testing.T, s *session.Session) {
+	t.Helper()
+	conn, err := bus.Connect(t.Context(), sessiontest.Getenv(s, "AT_SPI_BUS_ADDRESS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := syscall.Kill(child(t, s.PID("accessibility"), "dbus-daemon"), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-conn.Context().Done()
 }
 
 // TestDisplayTaken: another server on the display is no display of ours, and stays.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/godbus/dbus/v5"
+
 	"github.com/berth-run/berth/session/client/process"
 )
 
@@ -18,8 +20,8 @@ type service struct {
 	needs []string
 	program
 	ready probe
-	// over, if any, is closed when the service is lost though its program still runs.
-	over func(*Session) <-chan struct{}
+	// conn, if any, is a connection by whose end the service is lost though its program still runs.
+	conn func(*Session) *dbus.Conn
 }
 
 // probe waits until a service is ready. stdout is its program's, nil without one. It ends with ctx, at

@@ -123,8 +123,8 @@ func (s *Session) watch(p *part) {
 	if p.proc != nil {
 		go s.follow(p, p.proc.Done(), func() error { return p.ended() })
 	}
-	if p.over != nil {
-		go s.follow(p, p.over(s), func() error { return s.lost(p) })
+	if p.conn != nil {
+		go s.follow(p, p.conn(s).Context().Done(), func() error { return s.lost(p) })
 	}
 }
 

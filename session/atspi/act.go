@@ -11,7 +11,8 @@ import (
 // whether the node is still what the snapshot showed, and on screen and enabled.
 //
 // Errors: ErrUnavailable and ErrNotOne if nothing was done, with ErrRefused if the app was asked;
-// ErrUncertain if it was and no clear answer came: it may have been done, so it must not be repeated.
+// ErrUncertain if it was and no clear answer came, ErrGone if it left the bus instead: it may have been
+// done, so it must not be repeated.
 func (a *App) Do(ctx context.Context, n *Node, allowed ...string) error {
 	_, err := a.DoOne(ctx, n, allowed...)
 	return err
@@ -44,6 +45,8 @@ func (a *App) act(ctx context.Context, n *Node, index int32) error {
 		}
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
+		} else if a.departed(ctx) {
+			return fail(ErrGone, "%v %q was asked to act, and the app has left the accessibility bus: %w", n.Role, n.Name, err)
 		}
 		return fail(ErrUncertain, "%v %q: %w", n.Role, n.Name, err)
 	}
@@ -51,6 +54,13 @@ func (a *App) act(ctx context.Context, n *Node, index int32) error {
 		return fail(ErrUnavailable, "%v %q: %w", n.Role, n.Name, ErrRefused)
 	}
 	return nil
+}
+
+// departed tells whether the app has left the bus, which then answers in its place that it doesn't.
+func (a *App) departed(ctx context.Context) bool {
+	var there bool
+	err := a.bus.call(ctx, request{busItself, busItself.Bus + ".NameHasOwner", []any{a.Bus}}, &there)
+	return err == nil && !there
 }
 
 // left is the error of a node that went before it was asked for anything.

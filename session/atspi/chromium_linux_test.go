@@ -128,14 +128,14 @@ func send(t *testing.T, p *page, app *atspi.App, name, want string) {
 }
 
 func testType(t *testing.T, d *desk, p *page, app *atspi.App) {
-	must(t, app.Type(within(t, 20*time.Second), one(t, app, entry("Notes")), text, d.input(atspi.NoNewline)))
+	must(t, app.Type(within(t, time.Minute), one(t, app, entry("Notes")), text, d.input(atspi.NoNewline)))
 	send(t, p, app, "Send notes", text)
 }
 
 func testTypeLines(t *testing.T, d *desk, p *page, app *atspi.App) {
 	const want = "first: ä\n\n third 漢"
 	for _, nl := range []atspi.Newline{atspi.Return, atspi.ShiftReturn} {
-		must(t, app.Type(within(t, 20*time.Second), one(t, app, entry("Notes")), want, d.input(nl)))
+		must(t, app.Type(within(t, time.Minute), one(t, app, entry("Notes")), want, d.input(nl)))
 		send(t, p, app, "Send notes", want)
 	}
 }
@@ -157,7 +157,7 @@ func testComposer(t *testing.T, d *desk, p *page, app *atspi.App) {
 		t.Errorf("read\n%q, want\n%q", got, lines)
 	}
 	send(t, p, app, "Send message", lines)
-	must(t, app.Type(within(t, 20*time.Second), one(t, app, entry("Composer")), text, d.input(atspi.NoNewline)))
+	must(t, app.Type(within(t, time.Minute), one(t, app, entry("Composer")), text, d.input(atspi.NoNewline)))
 	send(t, p, app, "Send message", text)
 }
 
@@ -221,7 +221,7 @@ func testDump(t *testing.T, _ *desk, _ *page, app *atspi.App) {
 func TestChromiumNotEnabled(t *testing.T) {
 	d, p := newDesk(t), newPage(t)
 	app := d.browse(t, p.URL)
-	if _, err := app.Ready(within(t, 5*time.Second)); !errors.Is(err, atspi.ErrNotEnabled) {
+	if _, err := app.Ready(within(t, 15*time.Second)); !errors.Is(err, atspi.ErrNotEnabled) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -92,7 +92,7 @@ func (d *desk) start(t testing.TB, pkg, path string, args ...string) *process.Pr
 func one(t testing.TB, a *atspi.App, q atspi.Query) *atspi.Node {
 	t.Helper()
 	var n *atspi.Node
-	_, err := a.Await(within(t, 20*time.Second), "a control", func(tree *atspi.Tree) (bool, error) {
+	_, err := a.Await(within(t, time.Minute), "a control", func(tree *atspi.Tree) (bool, error) {
 		var err error
 		n, err = tree.One(q)
 		return err == nil, nil

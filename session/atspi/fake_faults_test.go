@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/godbus/dbus/v5"
 
@@ -22,11 +21,11 @@ func TestFindAmongMany(t *testing.T) {
 	d.app(t, other, windows)
 	bus := d.open(t)
 
-	if _, err := bus.Find(within(t, 200*time.Millisecond), fake); !errors.Is(err, atspi.ErrNotEnabled) {
+	if _, err := bus.Find(d.looks(t, 1), fake); !errors.Is(err, atspi.ErrNotEnabled) {
 		t.Errorf("an app without a window: %v", err)
 	}
 	missing := atspi.Identity{Names: []string{"Nobody"}}
-	if _, err := bus.Find(within(t, 200*time.Millisecond), missing); !errors.Is(err, atspi.ErrDeadline) {
+	if _, err := bus.Find(d.looks(t, 1), missing); !errors.Is(err, atspi.ErrDeadline) {
 		t.Errorf("no app: %v", err)
 	}
 	root, nodes := flat("fAKE", 1)
@@ -37,7 +36,7 @@ func TestFindAmongMany(t *testing.T) {
 		t.Errorf("found %+v, want %v", app, want.ref("root"))
 	}
 	owned := atspi.Identity{Names: fake.Names, Owns: func(pid int) bool { return pid != app.PID }}
-	if _, err := bus.Find(within(t, 200*time.Millisecond), owned); !errors.Is(err, atspi.ErrDeadline) {
+	if _, err := bus.Find(d.looks(t, 1), owned); !errors.Is(err, atspi.ErrDeadline) {
 		t.Errorf("somebody else's app: %v", err)
 	}
 	alias := atspi.Identity{Names: []string{"other"}}
@@ -168,6 +167,7 @@ func TestActionAnswers(t *testing.T) {
 			return false, &dbus.Error{Name: "org.freedesktop.DBus.Error.UnknownObject"}
 		},
 			atspi.ErrUnavailable},
+		"leaves": {nil, atspi.ErrGone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesktopBus(t)
@@ -179,6 +179,10 @@ func TestActionAnswers(t *testing.T) {
 				"GetName": func(i int32) (string, *dbus.Error) { return []string{"Press", "menu"}[i], nil },
 				"DoAction": func(i int32) (bool, *dbus.Error) {
 					done.Add(1)
+					if test.do == nil {
+						a.conn.Close()
+						return true, nil // which nobody gets any more
+					}
 					return test.do()
 				},
 			})

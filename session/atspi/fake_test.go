@@ -21,6 +21,7 @@ type desktopBus struct {
 	address string
 	mu      sync.Mutex
 	apps    []atspi.Ref
+	asked   func() // for its apps
 }
 
 func newDesktopBus(t *testing.T) *desktopBus {
@@ -45,6 +46,9 @@ func newDesktopBus(t *testing.T) *desktopBus {
 		"GetChildren": func() ([]atspi.Ref, *dbus.Error) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
+			if d.asked != nil {
+				d.asked()
+			}
 			return d.apps, nil
 		},
 	})
@@ -159,4 +163,18 @@ func flat(name string, n int) (fakeNode, map[string]fakeNode) {
 
 var fake = atspi.Identity{Names: []string{"Fake"}}
 
-func soon(t *testing.T) context.Context { return within(t, 20*time.Second) }
+// looks is a context whose time is over when the apps are asked for again after n looks at them.
+func (d *desktopBus) looks(t *testing.T, n int) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(soon(t))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.asked = func() {
+		if n--; n < 0 {
+			cancel(context.DeadlineExceeded)
+		}
+	}
+	return ctx
+}
+
+func soon(t *testing.T) context.Context { return within(t, time.Minute) }

@@ -29,7 +29,7 @@ const (
 func secretTool(t *testing.T, s *session.Session, stdin string, args ...string) (string, error) {
 	t.Helper()
 	sessiontest.Need(t, "/usr/bin/secret-tool", "libsecret-tools")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "/usr/bin/secret-tool", args...)
 	cmd.Env = s.Env()

@@ -98,7 +98,7 @@ func TestClipboardTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	// xclip may end before its child's claim has reached the server.
-	for deadline := time.Now().Add(10 * time.Second); c.Owned() && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); c.Owned() && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	if got, err := xclip(t, s, "", "-o"); got != "theirs" || err != nil {

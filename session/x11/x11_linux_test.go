@@ -110,7 +110,7 @@ func must(t *testing.T, err error) {
 // next waits for an event of a kind and drops those before it.
 func next[E xgb.Event](t *testing.T, a *app) E {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(time.Minute)
 	for {
 		select {
 		case e, ok := <-a.events:

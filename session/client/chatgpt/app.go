@@ -26,6 +26,7 @@ type app struct {
 	desktop desktop
 	window  window
 	redact  *redact.Set
+	endWait time.Duration // Limits.End
 	// alive ends with the app, or with its desktop; its cause says which, with a code.
 	alive context.Context
 	stop  context.CancelCauseFunc
@@ -40,7 +41,7 @@ type launch struct {
 	mark      string
 	desktop   desktop
 	redact    *redact.Set
-	settle    time.Duration
+	limits    Limits
 }
 
 // start starts the app and leaves it alone for a moment.
@@ -51,10 +52,10 @@ func start(ctx context.Context, l launch) (*app, error) {
 	if err != nil {
 		return nil, code.Errorf(code.AppStartFailed, "%w", err)
 	}
-	a := &app{process: p, desktop: l.desktop, redact: l.redact}
+	a := &app{process: p, desktop: l.desktop, redact: l.redact, endWait: l.limits.End}
 	a.alive, a.stop = context.WithCancelCause(context.Background())
 	go a.watch()
-	timer := time.NewTimer(l.settle)
+	timer := time.NewTimer(l.limits.Settle)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -66,33 +67,39 @@ func start(ctx context.Context, l launch) (*app, error) {
 	}
 }
 
-// causeWait is how long an app's end waits for the desktop's: an app doesn't outlive its display, and
-// then that was the cause.
-const causeWait = 500 * time.Millisecond
+// How long an app's end may take to be known where its window was seen to go, and where it may just as
+// well run on. The end of its desktop is no matter of time: that is asked.
+const (
+	endWait   = 15 * time.Second
+	doubtWait = time.Second
+)
 
 func (a *app) watch() {
 	select {
 	case <-a.desktop.Done():
-		a.stop(desktopEnded(a.desktop))
-		return
 	case <-a.alive.Done():
 		return
 	case <-a.process.Done():
+		if a.desktop.Whole() {
+			a.stop(code.Errorf(code.AppExited, "the app ended by itself (%s)%s", a.process.Exit(), lastWord(a.redact, a.process.Stderr())))
+			return
+		}
+		// An app doesn't outlive its display: that was the cause.
+		select {
+		case <-a.desktop.Done():
+		case <-a.alive.Done():
+			return
+		}
 	}
-	timer := time.NewTimer(causeWait)
-	defer timer.Stop()
-	select {
-	case <-a.desktop.Done():
-		a.stop(desktopEnded(a.desktop))
-	case <-timer.C:
-		a.stop(code.Errorf(code.AppExited, "the app ended by itself (%s)%s", a.process.Exit(), lastWord(a.redact, a.process.Stderr())))
-	case <-a.alive.Done():
-	}
+	a.stop(desktopEnded(a.desktop))
 }
 
-// ending is why the app has ended, or is about to; nil when it isn't.
-func (a *app) ending() error {
-	timer := time.NewTimer(2 * causeWait)
+// ending is why the app has ended, or is about to; nil when that doesn't show within a time.
+func (a *app) ending(within time.Duration) error {
+	if !a.desktop.Whole() {
+		within = a.endWait
+	}
+	timer := time.NewTimer(within)
 	defer timer.Stop()
 	select {
 	case <-a.alive.Done():
@@ -126,10 +133,12 @@ func (a *app) because(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
+	// A window, a bus or the display was seen to go; what it was that ended shows a moment later.
 	switch code.Of(err) {
-	case code.AppExited, code.DesktopGLibError, code.DesktopDriverFailed, code.HelperFailed, code.URLHandoffFailed:
-		// A window, a bus or the display was seen to go; what it was that ended shows a moment later.
-		return cmp.Or(a.ending(), err)
+	case code.AppExited, code.DesktopGLibError:
+		return cmp.Or(a.ending(a.endWait), err)
+	case code.DesktopDriverFailed, code.HelperFailed, code.URLHandoffFailed:
+		return cmp.Or(a.ending(doubtWait), err)
 	}
 	return err
 }

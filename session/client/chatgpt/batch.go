@@ -117,7 +117,7 @@ func (s *batch) startApp(ctx context.Context) (err error) {
 	s.env = newEnvironment(s.profile, s.desktop.Env(), s.settings.Env)
 	s.app, err = start(ctx, launch{
 		path: s.client.opts.AppPath, dir: s.profile.dir, mark: s.mark, desktop: s.desktop, redact: s.redact,
-		env: s.env.withTokens(codexconfig.TokenEnv(s.batch.Servers)), settle: s.limits().Settle,
+		env: s.env.withTokens(codexconfig.TokenEnv(s.batch.Servers)), limits: s.limits(),
 	})
 	if err != nil {
 		return err

@@ -52,8 +52,8 @@ func newFake(t *testing.T) *fake {
 	token := filepath.Join(dir, "token")
 	must(t, os.WriteFile(token, []byte(secret+"\n"), 0o600))
 	f.client = New(Options{
-		AppPath: f.script("app", fakeApp), CodexPath: f.script("codex", f.fakeCodex()), Home: filepath.Join(dir, "home"),
-		Limits: Limits{Settle: time.Millisecond, Handoff: 10 * time.Second, Turn: turn.Limits{
+		AppPath: f.script("app", fakeApp), CodexPath: f.script("codex", f.fakeCodex()), Home: filepath.Join(dir, "home"), LimitsFile: filepath.Join(dir, "none"),
+		Limits: Limits{Settle: time.Millisecond, Handoff: time.Minute, End: time.Second, Turn: turn.Limits{
 			Bind: 300 * time.Millisecond, Stall: 300 * time.Millisecond, Poll: 5 * time.Millisecond,
 		}},
 	})
@@ -126,6 +126,7 @@ type fakeDesktop struct {
 	env  []string
 	done chan struct{}
 	err  error
+	lost atomic.Bool // it's about to end
 }
 
 func newFakeDesktop(t *testing.T) *fakeDesktop {
@@ -140,6 +141,7 @@ func newFakeDesktop(t *testing.T) *fakeDesktop {
 
 func (d *fakeDesktop) Env() []string         { return d.env }
 func (d *fakeDesktop) Bus() *dbus.Conn       { return nil }
+func (d *fakeDesktop) Whole() bool           { return !d.lost.Load() && d.Err() == nil }
 func (d *fakeDesktop) Done() <-chan struct{} { return d.done }
 func (d *fakeDesktop) Err() error {
 	select {

@@ -78,7 +78,7 @@ func TestHandOffFails(t *testing.T) {
 		want   code.Code
 		text   string
 	}{
-		"another status": {"echo 'no tok-0123456789abcdef' >&2; exit 7", 10 * time.Second, code.URLHandoffFailed, "exit status 7: no [redacted]"},
+		"another status": {"echo 'no tok-0123456789abcdef' >&2; exit 7", time.Minute, code.URLHandoffFailed, "exit status 7: no [redacted]"},
 		"no end":         {"exec sleep 1000", 200 * time.Millisecond, code.URLHandoffFailed, "hasn't ended after 200ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -129,6 +129,7 @@ type lostDesktop struct{ fakeWindow }
 
 func (l *lostDesktop) Submit(ctx context.Context, s driver.Surface, prompt string) (driver.Receipt, error) {
 	receipt, err := l.fakeWindow.Submit(ctx, s, prompt)
+	l.fake.desktop.lost.Store(true)
 	go l.fake.desktop.end(code.Errorf(code.SessionFailed, "display (Xvfb) ended"))
 	return receipt, err
 }

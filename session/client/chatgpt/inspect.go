@@ -23,6 +23,9 @@ func (c *Client) Inspect(ctx context.Context, surface driver.Surface, save strin
 	s := newBatch(c, client.Batch{
 		Model: "none", Inference: client.Inference{Mode: client.ModeGateway, BaseURL: nowhere, TokenFile: "/dev/null"},
 	}, Settings{Surface: surface})
+	if s.own, err = readLimits(c.opts.LimitsFile, ""); err != nil {
+		return driver.Inspection{}, err
+	}
 	defer func() { err = errors.Join(err, s.Close(context.WithoutCancel(ctx))) }()
 	if err := s.enter(ctx); err != nil {
 		return driver.Inspection{}, s.clean(err)

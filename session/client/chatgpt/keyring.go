@@ -23,7 +23,7 @@ func (s *batch) watchKeyring(ctx context.Context) (context.Context, func()) {
 				return
 			}
 			if err := s.client.keyring.check(ctx, bus); err != nil && ctx.Err() == nil {
-				cancel(cmp.Or(app.ending(), err))
+				cancel(cmp.Or(app.ending(doubtWait), err))
 			}
 		}
 	}()

@@ -34,7 +34,8 @@ func (m LimitsMs) limits() Limits {
 	}.orDefault()
 }
 
-// readLimits gives a variant's of a LimitsFile; nil for none.
+// readLimits gives a variant's of a LimitsFile, which may have some by "" for those that aren't named; nil
+// for none.
 func readLimits(path, variant string) (*Limits, error) {
 	text, err := os.ReadFile(path)
 	switch {
@@ -49,7 +50,9 @@ func readLimits(path, variant string) (*Limits, error) {
 	}
 	m, ok := all[variant]
 	if !ok {
-		return nil, nil
+		if m, ok = all[""]; !ok {
+			return nil, nil
+		}
 	}
 	l := m.limits()
 	return &l, nil

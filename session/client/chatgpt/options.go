@@ -43,6 +43,8 @@ type Limits struct {
 	Handoff time.Duration
 	// Asks is how often is looked for what only a person could answer, while a turn is on: 5 s.
 	Asks time.Duration
+	// End is how long the end of an app that was seen to go may take to be known: 15 s.
+	End time.Duration
 }
 
 // poll is how often a record is looked at. Nothing tells of its growth here, and a look costs little.
@@ -66,5 +68,6 @@ func (l Limits) orDefault() Limits {
 	l.Settle = cmp.Or(l.Settle, 500*time.Millisecond)
 	l.Handoff = cmp.Or(l.Handoff, 20*time.Second)
 	l.Asks = cmp.Or(l.Asks, askGap)
+	l.End = cmp.Or(l.End, endWait)
 	return l
 }

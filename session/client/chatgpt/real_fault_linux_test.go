@@ -37,7 +37,7 @@ func TestStalledThenNext(t *testing.T) {
 	r.client.opts.Limits.Turn.Stall = 2 * time.Second
 	s := r.open()
 	first := s.(closing).Session.(*batch).app.process.PID()
-	res := s.Run(within(t, time.Minute), client.Trial{CaseID: "stalled", Prompt: "hang"})
+	res := s.Run(within(t, unhurried), client.Trial{CaseID: "stalled", Prompt: "hang"})
 	if res.FailureCode != code.Timeout || res.Infrastructure || !res.Submitted || !strings.Contains(res.Error, "has not grown for 2s") {
 		t.Fatalf("%s: %s (infrastructure %v)", res.FailureCode, res.Error, res.Infrastructure)
 	}
@@ -64,9 +64,9 @@ func TestStalledThenNext(t *testing.T) {
 func (r *rig) during(s client.Session, do func()) client.Result {
 	r.t.Helper()
 	done := make(chan client.Result, 1)
-	go func() { done <- s.Run(within(r.t, time.Minute), client.Trial{CaseID: "case", Prompt: "hang"}) }()
+	go func() { done <- s.Run(within(r.t, unhurried), client.Trial{CaseID: "case", Prompt: "hang"}) }()
 	pattern := filepath.Join(r.client.opts.Home, ".codex/sessions/*/*/*/rollout-*.jsonl")
-	for ctx := within(r.t, time.Minute); ; {
+	for ctx := within(r.t, unhurried); ; {
 		paths, _ := filepath.Glob(pattern)
 		if slices.ContainsFunc(paths, func(p string) bool {
 			b, _ := os.ReadFile(p)
@@ -128,7 +128,7 @@ func TestDesktopKilled(t *testing.T) {
 				r.passes(s, client.Trial{CaseID: "next", Prompt: "hello"})
 				return
 			}
-			next := s.Run(within(t, time.Minute), client.Trial{CaseID: "next", Prompt: "hello"})
+			next := s.Run(within(t, unhurried), client.Trial{CaseID: "next", Prompt: "hello"})
 			if next.FailureCode != tc.want || next.Submitted || !next.Infrastructure {
 				t.Errorf("the next: %s: %s", next.FailureCode, next.Error)
 			}
@@ -158,7 +158,7 @@ func TestHandoffRefused(t *testing.T) {
 	r.batch.Options = json.RawMessage(`{"env": {"PRIVATE": "` + value + `"}}`)
 	s := r.open()
 	r.passes(s, client.Trial{CaseID: "before", Prompt: before})
-	res := s.Run(within(t, time.Minute), client.Trial{CaseID: "refused", Prompt: "hello"})
+	res := s.Run(within(t, unhurried), client.Trial{CaseID: "refused", Prompt: "hello"})
 	if res.FailureCode != code.URLHandoffFailed || res.Submitted || !res.Infrastructure || !strings.Contains(res.Error, "exit status 3") {
 		t.Errorf("%s: %s (submitted %v)", res.FailureCode, res.Error, res.Submitted)
 	}
@@ -212,7 +212,7 @@ func TestOpenFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, script, tc.scenario)
 			tc.spoil(r)
-			_, err := r.client.Open(within(t, time.Minute), r.batch)
+			_, err := r.client.Open(within(t, unhurried), r.batch)
 			if code.Of(err) != tc.want || !strings.Contains(err.Error(), tc.text) {
 				r.show()
 				t.Fatalf("error %v, want %s with %q", err, tc.want, tc.text)
@@ -263,7 +263,7 @@ func TestLostWhileStarting(t *testing.T) {
 			r := newRig(t, script, `{"splash": {"until": "never"}}`)
 			opened := make(chan error, 1)
 			go func() {
-				_, err := r.client.Open(within(t, time.Minute), r.batch)
+				_, err := r.client.Open(within(t, unhurried), r.batch)
 				opened <- err
 			}()
 			r.awaitApp()
@@ -280,7 +280,7 @@ func TestLostWhileStarting(t *testing.T) {
 func (r *rig) awaitApp() {
 	r.t.Helper()
 	journal := filepath.Join(r.dir, "state", "chatgpt-standin.jsonl")
-	for ctx := within(r.t, time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for ctx := within(r.t, unhurried); ; time.Sleep(10 * time.Millisecond) {
 		if b, _ := os.ReadFile(journal); strings.Contains(string(b), `"scenario"`) {
 			return
 		}
@@ -312,7 +312,7 @@ func TestTools(t *testing.T) {
 	r.batch.Servers = []client.Server{notes(t, "my-notes")}
 	s := r.open()
 	first := s.(closing).Session.(*batch).app.process.PID()
-	res := s.Run(within(t, time.Minute), client.Trial{CaseID: "none", Prompt: "hello"})
+	res := s.Run(within(t, unhurried), client.Trial{CaseID: "none", Prompt: "hello"})
 	if res.FailureCode != code.ClientRunFailed || res.Infrastructure || !strings.Contains(res.Error, "requireMcpCalls") {
 		t.Errorf("%s: %s", res.FailureCode, res.Error)
 	}
@@ -329,7 +329,7 @@ func TestTools(t *testing.T) {
 func TestUpstream(t *testing.T) {
 	r := newRig(t, script, plain)
 	s := r.open()
-	res := s.Run(within(t, time.Minute), client.Trial{CaseID: "429", Prompt: "429"})
+	res := s.Run(within(t, unhurried), client.Trial{CaseID: "429", Prompt: "429"})
 	if res.FailureCode != code.ClientRunFailed || !res.Infrastructure || !res.Submitted || !strings.Contains(res.Error, "HTTP 429") {
 		t.Errorf("%s: %s (infrastructure %v)", res.FailureCode, res.Error, res.Infrastructure)
 	}

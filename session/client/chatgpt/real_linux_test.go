@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/berth-run/berth/session/client"
 	"github.com/berth-run/berth/session/client/chatgpt/driver"
@@ -73,7 +72,7 @@ func TestTwoBatches(t *testing.T) {
 // passes runs a trial that must.
 func (r *rig) passes(s client.Session, trial client.Trial) client.Result {
 	r.t.Helper()
-	res := s.Run(within(r.t, 2*time.Minute), trial)
+	res := s.Run(within(r.t, unhurried), trial)
 	if res.FailureCode != "" || res.Error != "" || res.Infrastructure || !res.Submitted || res.Trace == nil {
 		r.show()
 		r.t.Fatalf("%q: %s: %s (submitted %v)", trial.Prompt, res.FailureCode, res.Error, res.Submitted)

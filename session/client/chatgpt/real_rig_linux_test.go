@@ -36,6 +36,9 @@ type rig struct {
 	stop    func() error // ends the gateway; then log is complete
 }
 
+// unhurried is what nothing takes, however busy the machine is.
+const unhurried = 5 * time.Minute
+
 // program is where an image has it, else where a variable says.
 func program(t *testing.T, path, variable, otherwise string) string {
 	t.Helper()
@@ -68,8 +71,10 @@ func newRig(t *testing.T, script, scenario string) *rig {
 	url := r.serve(script)
 	r.client = New(Options{
 		Desktop: func(context.Context) (*session.Session, error) { return r.desktop, r.desktop.Err() },
-		AppPath: r.wrap(app, codex, scenario), CodexPath: codex, Home: filepath.Join(dir, "app"),
-		Limits: Limits{Driver: driver.Limits{Settle: 300 * time.Millisecond}},
+		AppPath: r.wrap(app, codex, scenario), CodexPath: codex, Home: filepath.Join(dir, "app"), LimitsFile: filepath.Join(dir, "none"),
+		Limits: Limits{Handoff: unhurried, Driver: driver.Limits{
+			Settle: 300 * time.Millisecond, Overall: unhurried, FirstUI: unhurried, Screen: unhurried, Open: unhurried, Draft: unhurried,
+		}},
 	})
 	r.batch = client.Batch{
 		Variant: "default", Model: "gpt-5.5", Trials: 1, EvidenceDir: filepath.Join(dir, "evidence"),
@@ -129,7 +134,7 @@ env >'%s'/$note.env
 // open opens the batch; at the test's end nothing of it may be left.
 func (r *rig) open() client.Session {
 	r.t.Helper()
-	s, err := r.client.Open(within(r.t, 2*time.Minute), r.batch)
+	s, err := r.client.Open(within(r.t, unhurried), r.batch)
 	if err != nil {
 		r.show()
 		r.t.Fatal(err)

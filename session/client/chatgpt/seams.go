@@ -35,6 +35,7 @@ type desktop interface {
 	Bus() *dbus.Conn
 	Done() <-chan struct{}
 	Err() error
+	Whole() bool
 }
 
 // secrets is what is asked of the desktop's keyring, package keyring but in tests.

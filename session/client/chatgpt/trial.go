@@ -179,7 +179,7 @@ func (r *run) follow(ctx context.Context, binder *rollout.Binder, sent error) er
 		return sent
 	case err == nil && r.bound.Turn.Status == rollout.Aborted:
 		// An engine whose app is gone says no more than that it was interrupted.
-		return r.s.app.ending()
+		return r.s.app.ending(r.s.app.endWait)
 	}
 	return err
 }

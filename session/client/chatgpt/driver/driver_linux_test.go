@@ -46,7 +46,7 @@ func TestFirstRunAndTwoPrompts(t *testing.T) {
 		"main":    object{"setupRouteMs": route.Milliseconds(), "backticks": "code"},
 		"handoff": object{"settleMs": 100},
 	})))
-	r.drive(t, driver.Limits{Overall: time.Hour, Settle: 2 * route})
+	r.drive(t, driver.Limits{Settle: 2 * route})
 
 	receipt, err := r.driver.Prepare(t.Context(), driver.Codex)
 	r.check(t, receipt, err, driver.Ready, "")
@@ -136,7 +136,7 @@ func TestSubmit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			patience := r.restart(t, tc.scenario)
 			r.arrive(t)
-			r.drive(t, driver.Limits{Screen: patience, Draft: patience})
+			r.drive(t, limitsOf(tc.code, tc.step, patience))
 			receipt, err := r.driver.Submit(t.Context(), tc.wanted, prompt)
 			r.check(t, receipt, err, tc.status, tc.code)
 			if receipt.Step != tc.step || receipt.ActionCount != tc.actions || receipt.Sent != tc.sent {
@@ -156,6 +156,22 @@ func TestSubmit(t *testing.T) {
 			}
 		})
 	}
+}
+
+// limitsOf are short where a Submit waits in vain, and nowhere else.
+func limitsOf(c code.Code, at driver.Step, patience time.Duration) (l driver.Limits) {
+	switch {
+	case c == "":
+		return l
+	case at == driver.DraftOpen:
+		l.Draft = patience
+	default:
+		l.Screen = patience
+	}
+	if c == code.DraftPromptNotApplied { // by what was there before
+		l.Observe = unhurried
+	}
+	return l
 }
 
 // TestDraftState: what a receipt tells of a draft that isn't the prompt, and what it doesn't.

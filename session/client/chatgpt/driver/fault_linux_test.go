@@ -156,7 +156,7 @@ func TestRefuses(t *testing.T) {
 
 // TestNotAccessible: an app that doesn't tell what's in its window is told from one that's late.
 func TestNotAccessible(t *testing.T) {
-	r := newRig(t, object{}, driver.Limits{FirstUI: 5 * time.Second}, "--force-renderer-accessibility")
+	r := newRig(t, object{}, driver.Limits{FirstUI: 15 * time.Second}, "--force-renderer-accessibility")
 	r.find() // so that the limit is for looking into the window alone
 	receipt, err := r.driver.Prepare(t.Context(), driver.Work)
 	r.check(t, receipt, err, driver.Failed, code.A11yNotEnabled)

@@ -82,9 +82,12 @@ func (r *rig) start(scenario map[string]any, args []string) {
 	})
 }
 
-// drive makes another driver, for as long as t takes.
+// drive makes another driver, for as long as t takes. What isn't limited has all the time that it needs.
 func (r *rig) drive(t testing.TB, limits driver.Limits) {
 	t.Helper()
+	for _, limit := range []*time.Duration{&limits.Overall, &limits.FirstUI, &limits.Screen, &limits.Open, &limits.Draft} {
+		*limit = cmp.Or(*limit, unhurried)
+	}
 	var err error
 	r.driver, err = driver.New(t.Context(), driver.Options{
 		Accessibility: sessiontest.Getenv(r.session, "AT_SPI_BUS_ADDRESS"),
@@ -99,6 +102,9 @@ func (r *rig) drive(t testing.TB, limits driver.Limits) {
 	must(t, err)
 	t.Cleanup(r.driver.Close)
 }
+
+// unhurried is what nothing takes, however busy the machine is.
+const unhurried = 5 * time.Minute
 
 // flags are those that the client starts the app with (contract §4.1).
 var flags = []string{

@@ -42,7 +42,11 @@ func (r *rig) sequence(t *testing.T, seed int) {
 	if want == "" { // and nothing is waited for in vain
 		patience = unhurried
 	}
-	r.drive(t, driver.Limits{FirstUI: patience, Screen: patience, Settle: 50 * time.Millisecond})
+	limits := driver.Limits{Screen: patience, Settle: 50 * time.Millisecond}
+	if want == code.StateTransitionUnobserved {
+		limits.FirstUI = patience
+	}
+	r.drive(t, limits)
 
 	receipt, err := r.driver.Prepare(t.Context(), []driver.Surface{driver.Work, driver.Codex}[seed/windows%2])
 	if code.Of(err) != want || receipt.Error != want || (receipt.Status == driver.Ready) != (want == "") {
@@ -52,9 +56,6 @@ func (r *rig) sequence(t *testing.T, seed int) {
 		t.Errorf("sent %v", sent)
 	}
 }
-
-// unhurried is what no screen takes, however busy the machine is.
-const unhurried = 30 * time.Second
 
 // scenario is what the app says of itself.
 type scenario struct {

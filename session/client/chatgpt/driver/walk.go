@@ -106,8 +106,14 @@ func (w *walk) act(ctx context.Context) (asked bool, err error) {
 	}
 	if asked && err == nil {
 		w.did(s, n.Ref)
+		w.now = s.done() // until the next look, which may not come in time
 	}
 	return asked, err
+}
+
+// done is the finding of a screen that was acted on, as long as nothing proves it.
+func (s *screen) done() finding {
+	return finding{name: s.name + ", done", phase: s.phase, code: s.unproved, detail: "what was done on the " + s.name + " screen doesn't show"}
 }
 
 func (w *walk) did(s *screen, to atspi.Ref) {
@@ -123,7 +129,7 @@ func (w *walk) look(t *atspi.Tree) finding {
 		s := &w.screens[i]
 		switch {
 		case w.pending[s.name]:
-			return finding{name: s.name + ", done", phase: s.phase, code: s.unproved, detail: "what was done on the " + s.name + " screen doesn't show"}
+			return s.done()
 		case w.eligible(s) && s.isOn(t):
 			return s.read(t)
 		}
