@@ -51,14 +51,9 @@ func SessionTests(t testing.TB) string {
 }
 
 // DesktopImage gives the engine an image of a suite for client chatgpt, with a worker and an app that are
-// files, and the apps that tests drive besides. It keeps its name, so that there is one a suite; building
-// it is cached by what goes in.
-func DesktopImage(ctx context.Context, b backends.Backend, suite, worker, app string) (ref string, err error) {
-	return DesktopImageWith(ctx, b, suite, worker, app, nil)
-}
-
-// DesktopImageWith is DesktopImage with more files, by their paths without a leading slash.
-func DesktopImageWith(ctx context.Context, b backends.Backend, suite, worker, app string, files map[string]string) (ref string, err error) {
+// files, the apps that tests drive besides, and more files, by their paths without a leading slash. It keeps
+// its name, so that there is one a suite; building it is cached by what goes in.
+func DesktopImage(ctx context.Context, b backends.Backend, suite, worker, app string, files map[string]string) (ref string, err error) {
 	built, err := image.Build(ctx, image.Recipe{
 		Client: "chatgpt", Suite: suite, Worker: worker, App: app, Packages: sessiontest.Packages,
 	}, image.Options{})

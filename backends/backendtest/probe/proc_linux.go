@@ -104,7 +104,7 @@ func readProc(dir string) (Proc, bool) {
 	var state string
 	var pgrp int
 	rest := string(b[strings.LastIndexByte(string(b), ')')+1:])
-	if _, err := fmt.Sscan(rest, &state, &p.PPID, &pgrp, &p.SID); err != nil || state == "Z" {
+	if _, err := fmt.Sscan(rest, &state, &p.PPID, &pgrp, &p.SID); err != nil || state == "Z" || state == "X" {
 		return Proc{}, false
 	}
 	p.PID, err = strconv.Atoi(filepath.Base(dir))

@@ -2,14 +2,17 @@ package desktop
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/berth-run/berth/backends/podman"
 	"github.com/berth-run/berth/internal/e2e/rig"
 	"github.com/berth-run/berth/internal/testrig"
+	"github.com/berth-run/berth/session/client/chatgpt"
 )
 
 // desktopImages makes each suite's image once.
@@ -32,7 +35,27 @@ func makeDesktopImage(suite string) (string, error) {
 	}
 	defer engine.Close()
 	bin := filepath.Dir(rig.Prepared.Berth)
-	return testrig.DesktopImage(ctx, engine, suite, filepath.Join(bin, "berth-worker-linux-"+rig.Arch), filepath.Join(bin, "chatgpt-standin.deb"))
+	return testrig.DesktopImage(ctx, engine, suite, filepath.Join(bin, "berth-worker-linux-"+rig.Arch),
+		filepath.Join(bin, "chatgpt-standin.deb"), map[string]string{limitsFile: limitsJSON(unhurried)})
+}
+
+// limitsFile is where an image has its limits, as addFiles and tar have paths.
+var limitsFile = strings.TrimPrefix(chatgpt.DefaultLimitsFile, "/")
+
+// Limits of what must come, on a machine that has much else to do: where nothing is waited for in vain, and
+// where a screen is.
+var (
+	unhurried = chatgpt.LimitsMs{Overall: 300_000, FirstUI: 120_000, Screen: 60_000, Open: 60_000, Draft: 60_000, Handoff: 60_000}
+	inVain    = chatgpt.LimitsMs{Overall: 300_000, FirstUI: 120_000, Screen: 15_000, Open: 60_000, Draft: 60_000, Handoff: 60_000}
+)
+
+// limitsJSON is a file of limits for all variants.
+func limitsJSON(l chatgpt.LimitsMs) string {
+	text, err := json.Marshal(map[string]chatgpt.LimitsMs{"": l})
+	if err != nil {
+		panic(err) // they are numbers
+	}
+	return string(text)
 }
 
 func desktopImage(t *testing.T, suite string) string {
@@ -99,7 +122,7 @@ func scenarioImage(t *testing.T, suite, scenario string) string {
 }
 
 // scenariosImage is an image with several, of which a variant chooses one by CHATGPT_STANDIN_SCENARIO in its
-// clientOptions.env.
+// clientOptions.env. A screen may be waited for in vain.
 func scenariosImage(t *testing.T, suite string, files map[string]string) string {
 	t.Helper()
 	return damagedImage(t, desktopImage(t, suite), func(container string) {
@@ -113,5 +136,6 @@ func scenariosImage(t *testing.T, suite string, files map[string]string) string 
 			}
 		}
 		rig.PodmanDo(t, "cp", dir, container+":/etc/")
+		putFile(t, container, chatgpt.DefaultLimitsFile, limitsJSON(inVain), 0o644)
 	})
 }

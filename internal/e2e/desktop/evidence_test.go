@@ -41,9 +41,9 @@ var failures = []map[string]failure{
 	{
 		"crash":   {scenario: `{"send": {"crash": "kill"}}`, cause: "app_ended", words: []string{"signal: killed", "after the prompt was sent"}},
 		"refused": {scenario: `{"handoff": {"after": 1, "exit": 3}}`, cause: "handoff", words: []string{"exit status 3"}},
-		"lost":    {scenario: `{"handoff": {"after": 1, "draft": "lost"}}`, options: within(15), cause: "draft_lost", words: []string{"stayed empty"}},
+		"lost":    {scenario: `{"handoff": {"after": 1, "draft": "lost"}}`, options: within(30), cause: "draft_lost", words: []string{"stayed empty"}},
 		"429":     {scenario: `{}`, prompt: " too often", cause: "model_unreachable", words: []string{"429"}},
-		"stalled": {scenario: `{}`, prompt: " and wait", options: within(20), cause: "turn_stalled", words: []string{"waits for the model's answer"}},
+		"stalled": {scenario: `{}`, prompt: " and wait", options: within(40), cause: "turn_stalled", words: []string{"waits for the model's answer"}},
 	},
 }
 

@@ -85,7 +85,7 @@ const scenarioFolder = "/etc/chatgpt-standin/"
 
 // patient are the limits of what must come, on a machine that has much else to do.
 var patient = chatgpt.LimitsMs{
-	Overall: 300_000, FirstUI: 120_000, Screen: 60_000, Open: 60_000, Draft: 60_000, Handoff: 60_000, Settle: 1_000,
+	Overall: 300_000, FirstUI: 120_000, Screen: 60_000, Open: 60_000, Draft: 60_000, Handoff: 60_000, Settle: 1_000, Observe: 30_000,
 }
 
 // within is patient but for what a scene has of its own.

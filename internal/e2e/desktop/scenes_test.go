@@ -98,10 +98,12 @@ func allScreens(more ...rig.Object) rig.Object {
 // Where something is waited for that can't come, it isn't for long.
 var (
 	briefFirst  = chatgpt.LimitsMs{FirstUI: 15_000}
-	briefScreen = chatgpt.LimitsMs{Screen: 6_000}
-	briefDraft  = chatgpt.LimitsMs{Draft: 6_000}
-	briefBind   = chatgpt.LimitsMs{Bind: 10_000}
-	briefStall  = chatgpt.LimitsMs{Stall: 8_000}
+	briefScreen = chatgpt.LimitsMs{Screen: 15_000}
+	briefDraft  = chatgpt.LimitsMs{Draft: 15_000}
+	briefBind   = chatgpt.LimitsMs{Bind: 20_000}
+	briefStall  = chatgpt.LimitsMs{Stall: 15_000}
+	// What comes meanwhile isn't waited for, and must have come.
+	longSettle = chatgpt.LimitsMs{Settle: 15_000}
 )
 
 // planes has characters of every plane that has any, and of the two for private use.
@@ -136,7 +138,7 @@ var scenes = []scene{
 	{name: "late composer", app: mainWith(rig.Object{"delayMs": 4000}), want: plain},
 	{name: "every screen twice", app: allScreens(rig.Object{"twice": true}), want: passes(11, 2)},
 	{name: "stale radio button", app: screens(screen("profession", rig.Object{"stale": true})), want: passes(3, 2)},
-	{name: "late route of the set-up", app: mainWith(rig.Object{"setupRouteMs": 1000}), limits: chatgpt.LimitsMs{Settle: 5_000}, want: plain},
+	{name: "late route of the set-up", app: mainWith(rig.Object{"setupRouteMs": 1000}), limits: longSettle, want: plain},
 
 	{name: "two professions", app: screens(screen("profession", doubled("engineering"))), limits: briefScreen,
 		want: unprepared(code.ProfessionAmbiguous, driver.ProfessionSelected, 0)},
@@ -188,9 +190,9 @@ var scenes = []scene{
 		want: unprepared(code.SendMissingOrAmbiguous, driver.AtComposer, 0)},
 
 	{name: "another window", app: rig.Object{"besides": "window"}, want: plain},
-	{name: "the same in another window", app: rig.Object{"besides": "twin"}, limits: chatgpt.LimitsMs{Settle: 5_000, Screen: 6_000},
+	{name: "the same in another window", app: rig.Object{"besides": "twin"}, limits: chatgpt.LimitsMs{Settle: 15_000, Screen: 15_000},
 		want: want{outcome: "infra", code: code.ModeMissingOrAmbiguous, phase: driver.AtSurface, step: driver.DraftSurface, prepared: 1}},
-	{name: "another app by the same name", app: rig.Object{"besides": "later"}, limits: chatgpt.LimitsMs{Settle: 5_000},
+	{name: "another app by the same name", app: rig.Object{"besides": "later"}, limits: longSettle,
 		want: want{outcome: "infra", code: code.DesktopAmbiguous, phase: driver.AtComposer, step: driver.DraftOpen, prepared: 1}},
 	{name: "blank window", app: screens(screen("blank")), limits: briefFirst,
 		want: unprepared(code.StateTransitionUnobserved, driver.WaitingForInitialUI, 0)},
@@ -212,10 +214,10 @@ var scenes = []scene{
 
 	{name: "the other surface", app: rig.Object{}, options: rig.Object{"surface": "codex"}, want: passes(3, 2)},
 	{name: "mode corrected", app: handoffWith(rig.Object{"surface": codex}), want: passes(1, 4)},
-	{name: "late draft", app: handoffWith(rig.Object{"settleMs": 3000}), want: plain},
+	{name: "late draft", app: handoffWith(rig.Object{"settleMs": 3000}), limits: longSettle, want: plain},
 	{name: "Send disabled for a while", app: mainWith(rig.Object{"sendMs": 3000}), want: plain},
 	{name: "announcement over the draft", app: mainWith(rig.Object{"announced": true}), want: passes(1, 3)},
-	{name: "draft lost to a late route", app: handoffWith(rig.Object{"surface": codex, "emptiedBy": "work"}), limits: chatgpt.LimitsMs{Screen: 10_000},
+	{name: "draft lost to a late route", app: handoffWith(rig.Object{"surface": codex, "emptiedBy": "work"}), limits: briefScreen,
 		want: unsent(code.DraftPromptNotApplied, driver.AtComposer, driver.DraftReadback, 3)},
 	{name: "draft lost", app: handoffWith(rig.Object{"draft": "lost"}), limits: briefDraft,
 		want: unsent(code.DraftPromptNotApplied, driver.AtSurface, driver.DraftOpen, 1)},
@@ -225,7 +227,7 @@ var scenes = []scene{
 		want: unsent(code.DraftPromptNotApplied, driver.AtSurface, driver.DraftOpen, 1)},
 	{name: "hand-off fails", app: handoffWith(rig.Object{"exit": 3}),
 		want: unsent(code.URLHandoffFailed, driver.AtSurface, driver.DraftOpen, 1)},
-	{name: "hand-off hangs", app: handoffWith(rig.Object{"hangMs": 600_000}), limits: chatgpt.LimitsMs{Handoff: 4_000},
+	{name: "hand-off hangs", app: handoffWith(rig.Object{"hangMs": 600_000}), limits: chatgpt.LimitsMs{Handoff: 20_000},
 		want: unsent(code.URLHandoffFailed, driver.AtSurface, driver.DraftOpen, 1)},
 
 	{name: "a marker in the prompt", app: rig.Object{}, options: rig.Object{"correlation": "prompt_marker"}, want: plain},
@@ -244,7 +246,7 @@ var scenes = []scene{
 		phase: driver.AtComposer, step: driver.Send, prepared: 1, done: 2, sent: 1}},
 	{name: "crash after Send", app: sendWith(rig.Object{"crash": "exit", "begunMs": 30_000}), prompt: "hang", want: want{outcome: "failed",
 		code: code.AppExited, words: "exit status 133", prepared: 1, done: 2, sent: 1, turns: 1}},
-	{name: "Send without effect", app: mainWith(rig.Object{"dead": []string{"send"}}), limits: chatgpt.LimitsMs{Screen: 5_000, Bind: 5_000},
+	{name: "Send without effect", app: mainWith(rig.Object{"dead": []string{"send"}}), limits: chatgpt.LimitsMs{Screen: 15_000, Bind: 5_000},
 		want: want{outcome: "failed", code: code.ActionAcknowledgementUncertain, phase: driver.AtComposer, step: driver.Send,
 			prepared: 1, done: 2, sent: 1}},
 
@@ -266,7 +268,7 @@ var scenes = []scene{
 	{name: "another effort", app: sendWith(rig.Object{"effort": "low"}), options: rig.Object{"reasoningEffort": "high"},
 		want: spoilt("failed", code.ClientRunFailed, 1)},
 	{name: "turn stands still", app: rig.Object{}, prompt: "hang", limits: briefStall, want: spoilt("failed", code.Timeout, 1)},
-	{name: "permission in a turn", app: sendWith(rig.Object{"asks": "permission"}), prompt: "hang", limits: chatgpt.LimitsMs{Asks: 1_000},
+	{name: "permission in a turn", app: sendWith(rig.Object{"asks": "permission"}), prompt: "hang", limits: chatgpt.LimitsMs{Asks: 10_000},
 		want: spoilt("infra", code.PermissionRequired, 1)},
 
 	// The last of its shard, since the keyring stays locked.

@@ -28,8 +28,9 @@ func TestVariantsOnContainerd(t *testing.T) {
 	}
 	b := testrig.ContainerdRootless(t)
 	bin := filepath.Dir(rig.Prepared.Berth)
-	files := map[string]string{"etc/chatgpt-standin/scenario.json": changedLabels, "etc/chatgpt-standin/all.json": allScreensOnce}
-	ref, err := testrig.DesktopImageWith(t.Context(), b, testrig.Suites[0],
+	files := map[string]string{"etc/chatgpt-standin/scenario.json": changedLabels, "etc/chatgpt-standin/all.json": allScreensOnce,
+		limitsFile: limitsJSON(inVain)}
+	ref, err := testrig.DesktopImage(t.Context(), b, testrig.Suites[0],
 		filepath.Join(bin, "berth-worker-linux-"+rig.Arch), filepath.Join(bin, "chatgpt-standin.deb"), files)
 	if err != nil {
 		t.Fatal(err)

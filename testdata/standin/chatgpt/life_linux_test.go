@@ -56,6 +56,7 @@ func TestEnds(t *testing.T) {
 		"asked to": {`{` + noKeyring + `}`, "exit status 0", func(r *rig) { must(r.t, syscall.Kill(r.process.PID(), syscall.SIGTERM)) }},
 		"killed":   {`{` + noKeyring + `}`, "signal: killed", func(r *rig) { must(r.t, syscall.Kill(r.process.PID(), syscall.SIGKILL)) }},
 		"its window closes": {`{` + noKeyring + `}`, "exit status 0", func(r *rig) {
+			r.await("the focus", func(tree *atspi.Tree) bool { return tree.Root().Children[0].States.Has(atspi.StateActive) })
 			must(r.t, r.display.Press(r.t.Context(), 0xffe9, 0xffc1)) // Alt+F4
 		}},
 		"crash":                     {`{` + noKeyring + `, "screens": [{"kind": "blank", "crash": "exit"}]}`, "exit status 133", nil},
@@ -124,7 +125,7 @@ func TestNotAccessible(t *testing.T) {
 	t.Cleanup(bus.Close)
 	app, err := bus.Find(within(t), atspi.Identity{Names: []string{"chromium"}})
 	must(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // a window with the flag needs none of it
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second) // a window with the flag needs none of it
 	defer cancel()
 	if _, err := app.Ready(ctx); !errors.Is(err, atspi.ErrNotEnabled) {
 		t.Errorf("got %v, want %v", err, atspi.ErrNotEnabled)

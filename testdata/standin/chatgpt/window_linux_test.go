@@ -178,7 +178,7 @@ func testStale(r *rig) {
 
 // What a click does can take a while, in which further ones do nothing.
 func testLate(r *rig) {
-	r.restart(`{` + noKeyring + `, "screens": [{"kind": "announcement"}, {"kind": "confirm", "delayMs": 2000}]}`)
+	r.restart(`{` + noKeyring + `, "screens": [{"kind": "announcement"}, {"kind": "confirm", "delayMs": 10000}]}`)
 	r.press("Continue with current model", "press")
 	r.press("Continue with current model", "press")
 	r.one(button("Go to ChatGPT"))
@@ -190,7 +190,7 @@ func testLate(r *rig) {
 }
 
 func testSetupRoute(r *rig) {
-	r.restart(`{` + noKeyring + `, "main": {"setupRouteMs": 2000}}`)
+	r.restart(`{` + noKeyring + `, "main": {"setupRouteMs": 10000}}`)
 	r.one(composer)
 	r.handOff("wiped")
 	r.awaitScreens("main", "main", "main") // empty, with the draft, and as the set-up has it
