@@ -59,12 +59,15 @@ func (p place) plug(ctx context.Context) error {
 // detach runs where the engine is.
 func detach(ctx context.Context, id string) error {
 	p := place{id}
+	var unplugged error
 	if p.taken() {
-		if err := p.unplug(ctx); err != nil {
-			return err
-		}
+		unplugged = p.unplug(ctx)
 	}
 	return locked(func() error {
+		// Somebody else may have been in the middle of removing it, as nobody is here.
+		if unplugged != nil && p.taken() {
+			return unplugged
+		}
 		if err := p.remove(); err != nil {
 			return err
 		}
@@ -89,7 +92,7 @@ func (p place) unplug(ctx context.Context) error {
 	if err == nil {
 		err = c.Remove(ctx, p.id, p.kept())
 	}
-	if err != nil && p.taken() {
+	if err != nil {
 		return fmt.Errorf("taking a shard off it: %w", err)
 	}
 	unmask(ctx, p.id)
