@@ -6,17 +6,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"syscall"
 	"time"
+
+	"github.com/berth-run/berth/internal/pipe"
 )
 
-const (
-	// outputWait is how long output is waited for once the process itself has ended, when a
-	// descendant in the background holds it open.
-	outputWait = 500 * time.Millisecond
-	// pipeMost is what a pipe holds at most, for whom the kernel hasn't been told to allow more.
-	pipeMost = 1 << 20
-)
+// outputWait is how long output is waited for once the process itself has ended, when a descendant in the
+// background holds it open.
+const outputWait = 500 * time.Millisecond
 
 // output is one of a command's streams on its way to the coordinator, which may be slow to take it: what the
 // process has written is delivered, however long that takes after its end.
@@ -66,28 +63,7 @@ func settle(ctx context.Context, all []*output) {
 func (o *output) copy() {
 	defer close(o.done)
 	defer o.ours.Close() // who still writes is told
-	_, err := o.to.ReadFrom(o.ours)
-	if !errors.Is(err, os.ErrDeadlineExceeded) || o.ours.SetReadDeadline(time.Time{}) != nil {
-		return
+	if _, err := o.to.ReadFrom(o.ours); errors.Is(err, os.ErrDeadlineExceeded) {
+		_, _ = o.to.ReadFrom(pipe.Ready(o.ours)) // the deadline hides what is there
 	}
-	// The deadline hides what is there. More than a pipe holds is from somebody else.
-	if conn, err := o.ours.SyscallConn(); err == nil {
-		_, _ = o.to.ReadFrom(io.LimitReader(there{conn}, pipeMost))
-	}
-}
-
-// there reads what a pipe has at the moment.
-type there struct{ syscall.RawConn }
-
-func (t there) Read(p []byte) (n int, err error) {
-	cerr := t.RawConn.Read(func(fd uintptr) bool {
-		for err = syscall.EINTR; errors.Is(err, syscall.EINTR); {
-			n, err = syscall.Read(int(fd), p)
-		}
-		return true
-	})
-	if n <= 0 || cerr != nil {
-		return 0, io.EOF // or nothing is there
-	}
-	return n, nil
 }

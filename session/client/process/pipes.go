@@ -2,11 +2,8 @@ package process
 
 import (
 	"bytes"
-	"io"
 	"os"
 	"sync"
-
-	"golang.org/x/sys/unix"
 )
 
 // pipes are stdin, stdout and stderr. They're plain files on both sides, so that waiting for a program
@@ -39,27 +36,6 @@ func closeAll(files []*os.File) {
 			f.Close()
 		}
 	}
-}
-
-// maxPipe is the most that a pipe may hold, unless its reader has asked for more, in bytes.
-const maxPipe = 1 << 20
-
-// copyReady copies what is in a pipe, and waits for no more.
-func copyReady(w io.Writer, pipe *os.File) {
-	conn, err := pipe.SyscallConn()
-	if err != nil {
-		return // it's closed
-	}
-	_ = conn.Control(func(fd uintptr) {
-		b := make([]byte, 64<<10)
-		for range maxPipe / len(b) {
-			n, err := unix.Read(int(fd), b) // it doesn't block, as os.Pipe makes it
-			if n <= 0 || err != nil {
-				return
-			}
-			_, _ = w.Write(b[:n]) // a tail's never fails
-		}
-	})
 }
 
 // tail keeps the last bytes that were written to it, in whole lines: of a secret that was cut in two

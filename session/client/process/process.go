@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/berth-run/berth/internal/execkill"
+	"github.com/berth-run/berth/internal/pipe"
 )
 
 // Limits of End: how long a program has after SIGTERM, and then after SIGKILL (contract §4.1).
@@ -113,7 +114,7 @@ func (p *Process) copyStderr() {
 	if _, err := io.Copy(p.stderr, p.pipe); !errors.Is(err, os.ErrDeadlineExceeded) {
 		return
 	}
-	copyReady(p.stderr, p.pipe)
+	_, _ = io.Copy(p.stderr, pipe.Ready(p.pipe))
 	close(p.read)
 	_ = p.pipe.SetReadDeadline(time.Time{}) // it fails when the pipe is closed
 	_, _ = io.Copy(p.stderr, p.pipe)
