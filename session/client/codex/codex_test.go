@@ -62,7 +62,7 @@ func TestTrials(t *testing.T) {
 			checkReadiness(t, s.Readiness())
 			sessions := map[string]bool{}
 			for i, tt := range tests {
-				res := s.Run(within1m(t), client.Trial{CaseID: "case " + tt.prompt, Trial: i, Prompt: tt.prompt})
+				res := s.Run(unhurried(t), client.Trial{CaseID: "case " + tt.prompt, Trial: i, Prompt: tt.prompt})
 				if res.FailureCode != "" || res.Error != "" || res.Infrastructure || !res.Submitted {
 					t.Fatalf("%q: %s: %s (infrastructure %v)", tt.prompt, res.FailureCode, res.Error, res.Infrastructure)
 				}

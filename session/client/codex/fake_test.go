@@ -49,9 +49,11 @@ func newFake(t *testing.T, fault string) (*Client, client.Batch) {
 	must(t, os.Mkdir(evidence, 0o700))
 	token := filepath.Join(root, "token")
 	must(t, os.WriteFile(token, []byte(secret+"\n"), 0o600))
-	c := New(Setup{Path: path, Dir: filepath.Join(root, "trials"), Limits: turn.Limits{
-		Bind: 300 * time.Millisecond, Stall: 300 * time.Millisecond, Poll: 10 * time.Millisecond,
-	}})
+	limits := turn.Limits{Bind: time.Minute, Stall: 300 * time.Millisecond, Poll: 10 * time.Millisecond}
+	if fault == fakeSilent || fault == fakeOriginator { // there will be none
+		limits.Bind = 300 * time.Millisecond
+	}
+	c := New(Setup{Path: path, Dir: filepath.Join(root, "trials"), Limits: limits})
 	return c, client.Batch{
 		Model: "gpt-5.5", EvidenceDir: evidence,
 		Inference: client.Inference{Mode: client.ModeGateway, BaseURL: "http://127.0.0.1:1/v1", TokenFile: token},
@@ -109,8 +111,12 @@ func (f *fakeApp) take(m message) {
 			_ = f.out.Encode(map[string]any{"id": m.ID, "error": map[string]any{"code": -32000, "message": "no turn"}})
 			return
 		}
-		answer(map[string]any{})
+		// A record is whole before anybody can look for it; only an approval is asked for in the turn.
 		f.turn()
+		answer(map[string]any{})
+		if f.fault == fakeAsk {
+			_ = f.out.Encode(map[string]any{"id": "x", "method": "item/commandExecution/requestApproval", "params": map[string]any{}})
+		}
 	case "":
 		f.write("answer", "a", "Hello, Say hi.", "refused "+string(m.Result)+string(errorText(m)))
 	}
@@ -153,8 +159,6 @@ func (f *fakeApp) turn() {
 		f.write("aborted", "a", "Please hang.", "Say hi.")
 	case fakeOriginator:
 		f.write("answer", "a", `"berth_codex"`, `"codex_cli_rs"`)
-	case fakeAsk:
-		_ = f.out.Encode(map[string]any{"id": "x", "method": "item/commandExecution/requestApproval", "params": map[string]any{}})
 	}
 }
 

@@ -49,9 +49,9 @@ func TestFakeTrials(t *testing.T) {
 		{
 			fault: fakeStall, edit: func(c *Client, b *client.Batch) {
 				c.opts.Limits.Stall = time.Minute
-				b.Options = json.RawMessage(`{"timeout":5000}`)
+				b.Options = json.RawMessage(`{"timeout":15000}`)
 			},
-			kind: code.Timeout, sent: true, text: "the trial's time was over: 5s",
+			kind: code.Timeout, sent: true, text: "the trial's time was over: 15s",
 		},
 		{fault: fakeAsk, sent: true, text: `refused {"decision":"decline"}`},
 	}
@@ -64,7 +64,7 @@ func TestFakeTrials(t *testing.T) {
 			}
 			s, err := c.Open(context.Background(), b)
 			must(t, err)
-			res := s.Run(within1m(t), client.Trial{CaseID: "../a case", Prompt: "Say hi."})
+			res := s.Run(unhurried(t), client.Trial{CaseID: "../a case", Prompt: "Say hi."})
 			must(t, s.Close(context.Background()))
 			if res.FailureCode != tt.kind || res.Infrastructure != tt.infra || res.Submitted != tt.sent {
 				t.Fatalf("%q (infrastructure %v, submitted %v): %s", res.FailureCode, res.Infrastructure, res.Submitted, res.Error)

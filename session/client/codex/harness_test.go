@@ -146,9 +146,9 @@ func (r *rig) requests() []gateway.Entry {
 	return all
 }
 
-func within1m(t *testing.T) context.Context {
+func unhurried(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }

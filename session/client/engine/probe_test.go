@@ -52,7 +52,7 @@ func TestProbe(t *testing.T) {
 			c, _ := scripted(t, strings.ReplaceAll(appServer, "STATUS", tc.status))
 			ctx := context.Background()
 			if tc.reason == "timeout" {
-				limited, cancel := context.WithTimeout(ctx, 5*time.Second)
+				limited, cancel := context.WithTimeout(ctx, 20*time.Second)
 				defer cancel()
 				ctx = limited
 			}
