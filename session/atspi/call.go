@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// callTimeout bounds one call: who doesn't answer for so long hangs.
-	callTimeout = 10 * time.Second
+	// callTimeout bounds one call: who doesn't answer for so long hangs, and isn't only busy.
+	callTimeout = 30 * time.Second
 	// width bounds the calls that are on their way at once. More gains nothing: an app answers one after
 	// the other.
 	width = 64

@@ -16,7 +16,7 @@ import (
 )
 
 // What was on screen is looked at for this long each.
-const lookLimit = 5 * time.Second
+const lookLimit = 10 * time.Second
 
 // Names of evidence files (contract §4.6).
 const (

@@ -90,9 +90,9 @@ func (s *stage) answer(conn net.Conn) {
 
 // How long a second start waits for the first one's socket, and for its answer.
 const (
-	dialLimit = 5 * time.Second
+	dialLimit = 30 * time.Second
 	dialGap   = 20 * time.Millisecond
-	callLimit = 30 * time.Second
+	callLimit = 2 * time.Minute
 )
 
 // call hands a link to the running app.

@@ -11,7 +11,7 @@ import (
 )
 
 // stateLimit bounds the looking at an app that something failed with.
-const stateLimit = 2 * time.Second
+const stateLimit = 10 * time.Second
 
 // draftState is what can be seen now; when the time is over or the app is gone, what was seen last.
 // nil: nothing was.
