@@ -100,8 +100,8 @@ func (s *service) spawn() (*child, error) {
 	c.cmd.ExtraFiles = []*os.File{r}
 	// A group of its own: the terminal's Ctrl-C is for us, who still need the engine to clean up.
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	// The pause process, which outlives the service, holds its stderr.
-	c.cmd.WaitDelay = 100 * time.Millisecond
+	// The pause process, which outlives the service that made it, holds its stderr.
+	c.cmd.WaitDelay = time.Second
 	if err := c.cmd.Start(); err != nil {
 		_ = os.Remove(scratch) // or there is none
 		return nil, errors.Join(err, w.Close())

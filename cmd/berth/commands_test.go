@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/berth-run/berth/backends"
@@ -156,10 +157,12 @@ func TestStepLines(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	tell := steps(&out)
-	tell(image.Event{Step: "codex", Bytes: 1})
-	tell(image.Event{Step: "codex", Bytes: 2}) // too soon after the first
-	tell(image.Event{Step: "codex", Bytes: 3_000_000, Done: true})
+	synctest.Test(t, func(*testing.T) {
+		tell := steps(&out)
+		tell(image.Event{Step: "codex", Bytes: 1})
+		tell(image.Event{Step: "codex", Bytes: 2}) // too soon after the first
+		tell(image.Event{Step: "codex", Bytes: 3_000_000, Done: true})
+	})
 	if want := "[berth] codex: 0.0 MB …\n[berth] codex: 3.0 MB\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}
