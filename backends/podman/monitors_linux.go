@@ -14,7 +14,7 @@ import (
 
 const (
 	// reapFor bounds the wait for their end: a podman that cleans up takes its time on a busy machine.
-	reapFor   = 30 * time.Second
+	reapFor   = time.Minute
 	reapPause = 10 * time.Millisecond
 )
 
