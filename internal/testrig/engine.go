@@ -16,7 +16,7 @@ import (
 )
 
 // engineStart bounds the wait for an engine to listen, and for its end.
-const engineStart = time.Minute
+const engineStart = 3 * time.Minute
 
 // Containerd is a containerd that a test runs.
 type Containerd struct {

@@ -7,24 +7,14 @@ import (
 	"time"
 
 	"github.com/berth-run/berth/internal/e2e/rig"
-	"github.com/berth-run/berth/internal/testrig"
 )
 
 // envClock names a FIFO whose reader sets the machine's clock to each line's seconds since 1970. The machine
 // of scripts/vm has one.
 const envClock = "BERTH_TEST_CLOCK"
 
-// TestClockInVM sets the clock for real, which only a machine of the test's own can bear.
-func TestClockInVM(t *testing.T) {
-	testrig.NeedRootless(t)
-	if os.Getenv(envClock) == "" {
-		t.Skip("it sets the machine's clock: run `make test-vm`")
-	}
-	t.Run("podman", func(t *testing.T) { clockSet(t, rig.On(t, rig.NewPodman(t))) })
-	t.Run("containerd", func(t *testing.T) {
-		clockSet(t, rig.On(t, rig.NewContainerd(t, testrig.StartContainerdRootless(t))))
-	})
-}
+// mayClock tells that the machine's clock may be set for real, which only one of the tests' own can bear.
+func mayClock() bool { return os.Getenv(envClock) != "" }
 
 // clockSet sets the clock a day ahead in the middle of one trial, and two days back in the middle of the next.
 func clockSet(t *testing.T, tools rig.Tools) {

@@ -99,4 +99,7 @@ func onEngine(t *testing.T, e rig.Engine, results string, more ...test) {
 	for _, tt := range slices.Concat(tests, more) {
 		run(tt.name, tt.run)
 	}
+	if mayClock() {
+		run("clock set", clockSet)
+	}
 }

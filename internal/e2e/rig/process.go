@@ -23,8 +23,9 @@ import (
 
 const Arch = runtime.GOARCH
 
-// Patience bounds every wait for something that must happen; none of it is a time that is measured.
-const Patience = 2 * time.Minute
+// Patience bounds every wait for something that must happen, on an emulated machine too; none of it is a time
+// that is measured.
+const Patience = 5 * time.Minute
 
 // Result is how a command ended.
 type Result struct {
